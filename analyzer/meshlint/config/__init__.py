@@ -1,0 +1,1 @@
+"""The config side: canonical fields, surfaces, merging, versions and defaults."""

@@ -1,0 +1,1 @@
+"""Command readers: one module a framework, from evaluated words to launches."""

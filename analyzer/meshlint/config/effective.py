@@ -1,0 +1,173 @@
+"""The effective config of one role of one launch: what rules read.
+
+A rule asks for fields and versions by name. Asking for an unknown one ends the rule without a finding (`Unjudged`);
+asking for a version that nothing pins forks the judgement over every supported release (`Fork`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from packaging.version import Version
+
+from meshlint.config.fields import FIELDS
+from meshlint.config.framework import Framework, Role, Window
+from meshlint.config.launch import Launch, Pin
+from meshlint.config.value import Data, Kind, Origin, State, Value, default, unknown
+
+
+class Unjudged(Exception):  # noqa: N818 - not an error: the third truth value
+    """A rule touched something unknown; it ends without a finding, and coverage says so."""
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(f"{field}: {reason}")
+        self.field = field
+        self.reason = reason
+
+
+class Fork(Exception):  # noqa: N818 - control flow: judge once for each candidate
+    """A rule asked for a version that several releases could be."""
+
+    def __init__(self, library: str, candidates: tuple[Version, ...]) -> None:
+        super().__init__(library)
+        self.library = library
+        self.candidates = candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What is known of a library's version: the releases it can be, and the pin that says so, if any."""
+
+    candidates: tuple[Version, ...]
+    pin: Pin | None = None
+
+
+class EffectiveConfig:
+    """Every canonical field of one role of one launch, with provenance, under one choice of versions."""
+
+    def __init__(
+        self,
+        launch: Launch,
+        framework: Framework,
+        role: Role,
+        versions: Mapping[str, Resolved],
+        chosen: Mapping[str, Version],
+    ) -> None:
+        self.launch = launch
+        self.framework = framework
+        self.role = role
+        self.versions = versions
+        self.chosen = chosen
+        self._known: dict[str, Value] = {}
+        self._busy: set[str] = set()
+
+    def value(self, name: str) -> Value:
+        """Give a field in whichever of its three states it is; never raises `Unjudged` for the field itself.
+
+        Raises KeyError for a name that is no canonical field, and Fork where a default depends on an open version.
+        """
+        if name in self._known:
+            return self._known[name]
+        if name not in FIELDS:
+            raise KeyError(name)
+        if name in self._busy:
+            return unknown(f"{name} depends on itself")
+        self._busy.add(name)
+        try:
+            value = self._resolve(name)
+        except Unjudged as stop:
+            value = unknown(stop.reason)
+        finally:
+            self._busy.discard(name)
+        self._known[name] = value
+        return value
+
+    def need(self, name: str) -> Value:
+        """Give a field that is set or has a default; end the rule where it is unknown."""
+        value = self.value(name)
+        if value.is_unknown:
+            raise Unjudged(name, value.reason)
+        return value
+
+    def data(self, name: str) -> Data:
+        """Give the data of `need`."""
+        return self.need(name).data
+
+    def number(self, name: str) -> int:
+        """Give a field that must be a whole number; end the rule where it is unknown or null."""
+        data = self.data(name)
+        if not isinstance(data, int) or isinstance(data, bool):
+            raise Unjudged(name, "it is not set to a number")
+        return data
+
+    def version(self, library: str) -> Version:
+        """Give a library's version; forks over the candidates where several are possible."""
+        if library in self.chosen:
+            return self.chosen[library]
+        resolved = self.versions.get(library)
+        if resolved is None or not resolved.candidates:
+            raise Unjudged(library, f"the version of {library} is not known")
+        if len(resolved.candidates) == 1:
+            return resolved.candidates[0]
+        raise Fork(library, resolved.candidates)
+
+    def within(self, window: Window) -> bool:
+        """Say whether the library of a window stands inside it; forks like `version`."""
+        return window.holds(self.version(window.library))
+
+    def env(self, name: str) -> Value | None:
+        """Give an environment variable of the training process; None where nobody sets it."""
+        return self.launch.environment.get(name)
+
+    def habit(self, name: str) -> Data:
+        """Give a fact of the framework by name; None where it has no such habit."""
+        return self.framework.habits.get(name)
+
+    def _resolve(self, name: str) -> Value:
+        direct = self.launch.find(f"@{name}")
+        found = self._written(name) or direct
+        if found is not None and found.state is not State.UNSET:
+            return found
+        derive = self.framework.derive.get(name)
+        derived = derive(self) if derive is not None else None
+        if derived is not None:
+            return derived
+        for row in self.framework.defaults:
+            if row.field == name and (row.window is None or self.within(row.window)):
+                return default(row.data, self._default_note(row.window))
+        return default(None, f"not set; {self.framework.title} has no value for it")
+
+    def _default_note(self, window: Window | None) -> str:
+        note = f"the default of {self.framework.title}"
+        return note if window is None else f"{note} at {window.library} {self.version(window.library)}"
+
+    def _written(self, name: str) -> Value | None:
+        spelt = {
+            key.replace("{role}", self.role.prefix): spelling
+            for spelling in self.framework.spellings
+            if spelling.field == name
+            for key in spelling.keys
+        }
+        if not spelt:
+            return None
+        for write in reversed(self.launch.writes):
+            key = next((k for k in spelt if write.reaches(k)), None)
+            if key is None:
+                continue
+            return self._parsed(name, write.value, spelt[key].convert)
+        return None
+
+    def _parsed(self, name: str, value: Value, convert: object) -> Value:
+        if value.state is not State.SET:
+            return value
+        try:
+            data = convert(value.data) if callable(convert) else value.data
+            return value.with_data(FIELDS[name].parse(data))
+        except ValueError as error:
+            return unknown(f"{name}: {error}", *value.origins)
+
+
+def option(data: Data, text: str) -> Value:
+    """Make a value given on meshlint's own command line."""
+    return Value(State.SET, data, (Origin(Kind.OPTION, text=text),))

@@ -1,0 +1,1 @@
+"""One module a framework: its spellings, defaults and habits, as data with sources."""

@@ -1,0 +1,42 @@
+"""Which surfaces and frameworks there are. To add one: write its module, add its line here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from typing import cast
+
+from meshlint.config.command import CommandReader
+from meshlint.config.framework import Framework
+from meshlint.config.surface import Surface
+
+SURFACES: tuple[str, ...] = ("functional_test",)
+"""Modules of `meshlint.config.surfaces`, each with a `SURFACE`; a file goes to every surface that claims it."""
+
+COMMANDS: tuple[str, ...] = ()
+"""Modules of `meshlint.config.commands`, each with a `READER`; the first that claims a command reads it."""
+
+FRAMEWORKS: tuple[str, ...] = ("megatron_lm",)
+"""Modules of `meshlint.config.frameworks`, each with a `FRAMEWORK` whose name is the module's with dashes."""
+
+
+def surfaces() -> Iterator[Surface]:
+    """Give every surface, in order."""
+    for name in SURFACES:
+        yield cast(Surface, import_module(f"meshlint.config.surfaces.{name}").SURFACE)
+
+
+def command_readers() -> Iterator[CommandReader]:
+    """Give every command reader, in order."""
+    for name in COMMANDS:
+        yield cast(CommandReader, import_module(f"meshlint.config.commands.{name}").READER)
+
+
+@cache
+def framework(name: str) -> Framework:
+    """Give a framework by name, or raise KeyError."""
+    module = name.replace("-", "_")
+    if module not in FRAMEWORKS:
+        raise KeyError(name)
+    return cast(Framework, import_module(f"meshlint.config.frameworks.{module}").FRAMEWORK)

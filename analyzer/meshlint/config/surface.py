@@ -1,0 +1,66 @@
+"""What a surface is: a form in which people write launches, and its reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from meshlint.config.launch import Launch, Pin
+from meshlint.config.value import Value
+from meshlint.place import Span
+from meshlint.sources.tree import Reader, Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that could not be read, in one sentence; becomes MSH003 where it hides part of a launch."""
+
+    span: Span
+    sentence: str
+
+
+@dataclass(slots=True)
+class Context:
+    """What readers share: the tree, all its files, the options that a person gave, and where problems go.
+
+    `files` are the paths, as shown, of every file of the tree that is not excluded (not only those asked for), so
+    that a base file's callers can be found. `environment` are `--env` values; `pins` are `--pin` values.
+    """
+
+    tree: Tree
+    files: tuple[str, ...] = ()
+    environment: Mapping[str, Value] = field(default_factory=dict)
+    pins: tuple[Pin, ...] = ()
+    problems: list[Problem] = field(default_factory=list)
+    shared: dict[str, object] = field(default_factory=dict)
+    """A place for a surface to keep what it computes once for the whole tree, under its own name."""
+
+    def reader(self) -> Reader:
+        """Give a reader that records what one launch reads."""
+        return Reader(self.tree)
+
+    def problem(self, span: Span, sentence: str) -> None:
+        """Note a problem; reading goes on."""
+        self.problems.append(Problem(span, sentence))
+
+
+class Surface(Protocol):
+    """A reader of one form. It is asked in three steps, cheapest first."""
+
+    name: str
+
+    def claims(self, path: str) -> bool:
+        """Say by the path alone whether a file could be of this form."""
+
+    def entries(self, paths: Iterable[str], context: Context) -> Iterable[str]:
+        """Give the files to judge for the claimed paths.
+
+        A base file that others complete gives way to those others; one that is no launch is left out.
+        """
+
+    def launches(self, path: str, context: Context) -> Iterator[Launch]:
+        """Give the launches of one entry file, in order, each with all its variants.
+
+        Never raises for what a file holds: what cannot be read goes to `context.problem` or into unknown values.
+        """

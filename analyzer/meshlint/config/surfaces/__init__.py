@@ -1,0 +1,1 @@
+"""One module a surface: the forms in which people write launches."""

@@ -1,0 +1,1 @@
+"""From paths to findings: discovers, reads, judges, suppresses, sorts."""

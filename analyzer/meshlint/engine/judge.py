@@ -1,0 +1,247 @@
+"""Judging launches: every rule, over every variant, role and open version, into findings."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from packaging.version import Version
+
+from meshlint.config.effective import EffectiveConfig, Fork, Resolved, Unjudged
+from meshlint.config.framework import Framework, Role
+from meshlint.config.launch import Launch
+from meshlint.config.value import Kind, Value
+from meshlint.finding import Confidence, Coverage, Finding, LaunchRef, NotJudged, Related, Severity
+from meshlint.place import Span
+from meshlint.rule import LaunchRule, Verdict
+
+MAX_FORKS = 512
+"""Version choices judged for one rule of one role; beyond them the rule counts as not judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A verdict under one variant, role and version choice, with the values it names."""
+
+    rule: type[LaunchRule]
+    verdict: Verdict
+    launch: Launch
+    role: Role
+    chosen: Mapping[str, Version]
+    at: Value | None
+    values: tuple[tuple[str, Value], ...]
+
+    @property
+    def span(self) -> Span:
+        """Give the place to edit: the verdict's own, the field's, or that of the launch."""
+        if self.verdict.span is not None:
+            return self.verdict.span
+        return (self.at.span if self.at is not None else None) or self.launch.place
+
+    @property
+    def cause(self) -> tuple[object, ...]:
+        """Give what makes two hits one finding."""
+        return (self.rule.code, self.span, self.verdict.at, self.verdict.subject)
+
+
+@dataclass(slots=True)
+class Trial:
+    """What became of one rule on one launch: hits, how many choices were judged, and what stopped the rest."""
+
+    rule: type[LaunchRule]
+    hits: list[Hit] = field(default_factory=list)
+    judged: list[tuple[int, str, Mapping[str, Version]]] = field(default_factory=list)
+    stopped: NotJudged | None = None
+
+
+def judge(
+    variants: Sequence[Launch],
+    framework: Framework,
+    versions: Mapping[str, Resolved],
+    rules: Iterable[LaunchRule],
+) -> tuple[list[Finding], Coverage]:
+    """Judge one launch (all its variants) by every rule that speaks of its framework."""
+    trials = [
+        _try(rule, variants, framework, versions)
+        for rule in rules
+        if not rule.frameworks or framework.name in rule.frameworks
+    ]
+    gone = {code for trial in trials if trial.hits for code in trial.rule.supersedes}
+    findings = [
+        finding
+        for trial in trials
+        if trial.rule.code not in gone
+        for finding in _findings(trial, len(variants), versions)
+    ]
+    return findings, _coverage(variants[0], framework, versions, trials)
+
+
+def _try(rule: LaunchRule, variants: Sequence[Launch], framework: Framework, versions: Mapping[str, Resolved]) -> Trial:
+    trial = Trial(type(rule))
+    for index, launch in enumerate(variants):
+        for role in framework.roles(launch):
+            _try_role(rule, trial, index, launch, framework, role, versions)
+    return trial
+
+
+def _try_role(
+    rule: LaunchRule,
+    trial: Trial,
+    index: int,
+    launch: Launch,
+    framework: Framework,
+    role: Role,
+    versions: Mapping[str, Resolved],
+) -> None:
+    open_choices: list[dict[str, Version]] = [{}]
+    runs = 0
+    while open_choices:
+        chosen = open_choices.pop(0)
+        runs += 1
+        if runs > MAX_FORKS:
+            trial.stopped = NotJudged(rule.code, "versions", "too many version combinations are open")
+            return
+        config = EffectiveConfig(launch, framework, role, versions, chosen)
+        try:
+            verdicts = list(rule.check(config))
+        except Fork as fork:
+            open_choices[:0] = [{**chosen, fork.library: v} for v in fork.candidates]
+            continue
+        except Unjudged as stop:
+            trial.stopped = NotJudged(rule.code, stop.field, stop.reason)
+            continue
+        trial.judged.append((index, role.name, chosen))
+        trial.hits += [_hit(rule, verdict, config) for verdict in verdicts]
+
+
+def _hit(rule: LaunchRule, verdict: Verdict, config: EffectiveConfig) -> Hit:
+    at = config.value(verdict.at) if verdict.at else None
+    values = tuple((name, config.value(name)) for name in verdict.fields)
+    return Hit(type(rule), verdict, config.launch, config.role, config.chosen, at, values)
+
+
+def _findings(trial: Trial, variants: int, versions: Mapping[str, Resolved]) -> list[Finding]:
+    causes: dict[tuple[object, ...], list[Hit]] = {}
+    for hit in trial.hits:
+        causes.setdefault(hit.cause, []).append(hit)
+    return [_finding(hits, trial, variants, versions) for hits in causes.values()]
+
+
+def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str, Resolved]) -> Finding:
+    first = hits[0]
+    rule, verdict = first.rule, first.verdict
+    severity = max((h.verdict.severity or rule.severity for h in hits), key=lambda s: s.rank)
+    confidence = verdict.confidence
+    if any(o.kind is Kind.TABLE for v in _values(first) for o in v.origins):
+        severity, confidence = _at_most_warning(severity), Confidence.MEDIUM
+    notes: list[str] = []
+    ranges = _version_note(hits, trial)
+    if ranges:
+        severity = _at_most_warning(severity)
+        notes.append(ranges)
+    hit_variants = {id(h.launch) for h in hits}
+    if len(hit_variants) < variants:
+        severity = severity.lowered()
+        branches = "; ".join(f"`{b.text}` is {str(b.taken).lower()}" for b in first.launch.branches)
+        notes.append(f"Only where {branches}." if branches else "Only on some branches of the script.")
+    caveats = sorted({o.caveat for v in _values(first) for o in v.origins if o.caveat})
+    notes += [f"Unless overridden: {c}." for c in caveats]
+    return Finding(
+        code=rule.code,
+        slug=rule.slug,
+        severity=severity,
+        confidence=confidence,
+        outcome=verdict.outcome,
+        span=first.span,
+        message=" ".join([verdict.message, *notes]),
+        fingerprint=_fingerprint(first),
+        related=(*_related(first), *verdict.related),
+        launches=(LaunchRef(first.launch.identity, first.launch.place),),
+        framework=first.launch.framework,
+        versions={lib: _shown(r) for lib, r in versions.items() if r.pin is not None},
+        fix=verdict.fix,
+    )
+
+
+def _at_most_warning(severity: Severity) -> Severity:
+    return Severity.WARNING if severity is Severity.ERROR else severity
+
+
+def _values(hit: Hit) -> list[Value]:
+    return ([hit.at] if hit.at is not None else []) + [v for _, v in hit.values]
+
+
+def _version_note(hits: list[Hit], trial: Trial) -> str:
+    """Name the versions where the fault stands, if it does not stand on all that were judged."""
+    libraries = sorted({lib for _, _, chosen in trial.judged for lib in chosen})
+    parts = []
+    for library in libraries:
+        bad = {h.chosen[library] for h in hits if library in h.chosen}
+        judged = sorted({c[library] for _, _, c in trial.judged if library in c})
+        if bad and bad != set(judged):
+            parts.append(f"{library} {_runs(judged, bad)}")
+    return f"This holds on {' with '.join(parts)}; no pin says which is used here." if parts else ""
+
+
+def _runs(judged: list[Version], bad: set[Version]) -> str:
+    runs: list[list[Version]] = []
+    for before, version in zip([None, *judged], judged, strict=False):
+        if version not in bad:
+            continue
+        if runs and before is not None and runs[-1][-1] == before:
+            runs[-1].append(version)
+        else:
+            runs.append([version])
+    return ", ".join(str(r[0]) if len(r) == 1 else f"{r[0]} to {r[-1]}" for r in runs)
+
+
+def _related(hit: Hit) -> list[Related]:
+    named = ([(hit.verdict.at, hit.at)] if hit.at is not None else []) + list(hit.values)
+    seen = {hit.span}
+    related = []
+    for name, value in named:
+        for origin in value.origins:
+            if origin.span is None or origin.span in seen:
+                continue
+            seen.add(origin.span)
+            related.append(
+                Related(
+                    origin.span,
+                    f"{name} = {_show(value)}" if origin is value.origins[0] else origin.note or name,
+                )
+            )
+    return related
+
+
+def _show(value: Value) -> str:
+    return "null" if value.data is None else str(value.data)
+
+
+def _shown(resolved: Resolved) -> str:
+    return ", ".join(str(v) for v in resolved.candidates)
+
+
+def _fingerprint(hit: Hit) -> str:
+    origin = hit.at.origins[0] if hit.at is not None and hit.at.origins else None
+    parts = [
+        hit.rule.code,
+        hit.span.path,
+        hit.verdict.scope or (origin.scope if origin is not None else ""),
+        hit.verdict.at,
+        hit.verdict.subject,
+        *(o.text for v in _values(hit) for o in v.origins[:1]),
+        *(name for name, _ in hit.values),
+    ]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
+
+
+def _coverage(launch: Launch, framework: Framework, versions: Mapping[str, Resolved], trials: list[Trial]) -> Coverage:
+    return Coverage(
+        launch=LaunchRef(launch.identity, launch.place),
+        framework=framework.name,
+        surface=launch.surface,
+        judged=tuple(t.rule.code for t in trials if t.stopped is None),
+        not_judged=tuple(t.stopped for t in trials if t.stopped is not None),
+        versions={lib: _shown(r) for lib, r in versions.items()},
+    )

@@ -1,0 +1,160 @@
+"""What meshlint says: findings, and the diagnostics of its own work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from meshlint.place import Span
+
+
+class Severity(str, Enum):
+    """How much a finding weighs; the order is that of `rank`."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        """Give 3 for an error, 2 for a warning, 1 for an info."""
+        return {"error": 3, "warning": 2, "info": 1}[self.value]
+
+    def lowered(self) -> Severity:
+        """Give the severity one grade below; an info stays an info."""
+        return Severity.WARNING if self is Severity.ERROR else Severity.INFO
+
+
+class Outcome(str, Enum):
+    """What happens to the run that is launched all the same."""
+
+    HANG = "hang"
+    CRASH_START = "crash-start"
+    CRASH_LATE = "crash-late"
+    WRONG = "wrong"
+    IGNORED = "ignored"
+    SLOW = "slow"
+    NONE = "none"
+
+
+class Confidence(str, Enum):
+    """How sure the evidence is: every input read, or some of it taken from a table, a name or a default."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A further place that took part, and what it says there."""
+
+    span: Span
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One replacement of the text at `span`; an empty span inserts."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """How to mend it: always a sentence, and edits where they can be given.
+
+    `safe` says that the edits cannot change what a right launch does.
+    """
+
+    description: str
+    edits: tuple[Edit, ...] = ()
+    safe: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRef:
+    """A launch that a finding breaks: its stable name and the place where it is started."""
+
+    identity: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault, at the place to edit."""
+
+    code: str
+    slug: str
+    severity: Severity
+    confidence: Confidence
+    outcome: Outcome
+    span: Span
+    message: str
+    fingerprint: str
+    related: tuple[Related, ...] = ()
+    launches: tuple[LaunchRef, ...] = ()
+    framework: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    fix: Fix | None = None
+    reproducer: str = ""
+    rule_url: str = ""
+    suppressed: str = ""
+    """The reason given where the finding is suppressed; empty where it is not."""
+    baselined: bool = False
+
+    @property
+    def sort_key(self) -> tuple[object, ...]:
+        """Order by place, then code, so that equal input gives equal bytes."""
+        return (self.span, self.code, self.message, self.fingerprint)
+
+
+@dataclass(frozen=True, slots=True)
+class NotJudged:
+    """A rule that could not be decided for a launch, and the unknown that stopped it."""
+
+    code: str
+    field: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How far one launch was judged."""
+
+    launch: LaunchRef
+    framework: str
+    surface: str
+    judged: tuple[str, ...]
+    not_judged: tuple[NotJudged, ...]
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleInfo:
+    """What a report says of a rule."""
+
+    code: str
+    slug: str
+    severity: Severity
+    summary: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that one run has to say; reports format it and know nothing else.
+
+    `sources` maps a path, as shown, to the text that was analysed, for snippets and SARIF regions; `notes` are
+    sentences about the run itself, for stderr.
+    """
+
+    version: str
+    findings: tuple[Finding, ...] = ()
+    coverage: tuple[Coverage, ...] = ()
+    rules: tuple[RuleInfo, ...] = ()
+    notes: tuple[str, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)
+    files: int = 0

@@ -1,0 +1,1 @@
+"""The library models: data, one file a library, each entry with its upstream source."""

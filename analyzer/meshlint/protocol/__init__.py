@@ -1,0 +1,1 @@
+"""The code side: per-file extraction, linking, summaries, the comparison of ranks."""

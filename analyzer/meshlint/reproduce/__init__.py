@@ -1,0 +1,1 @@
+"""Reproducers: simulate, launch, verdict."""

@@ -1,0 +1,1 @@
+"""Changes, baselines, and posting to a code host."""

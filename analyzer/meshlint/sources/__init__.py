@@ -1,0 +1,1 @@
+"""Finding and reading files: every value with its span."""

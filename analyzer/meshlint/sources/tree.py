@@ -1,0 +1,136 @@
+"""Reading files, safely: inside the readable roots only, bounded in size, never executed.
+
+Everything that meshlint reads goes through a `Tree`. A `Reader` of it records what it read, so that a launch knows
+its dependencies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MAX_BYTES = 8 * 1024 * 1024
+"""A larger file is not a config or a source file that a person wrote."""
+
+
+class Unreadable(Exception):  # noqa: N818 - a diagnostic, shown as one sentence
+    """A file that cannot be read; `sentence` says why, in words for a person."""
+
+    def __init__(self, path: str, sentence: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(f"{path}: {sentence}")
+        self.path = path
+        self.sentence = sentence
+        self.line = line
+        self.column = column
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A file's text; `path` as shown (see `Span`), `file` where it lies."""
+
+    path: str
+    file: Path
+    text: str
+
+
+@dataclass(slots=True)
+class Tree:
+    """The files that may be read: everything under `roots`; paths are shown relative to `root`."""
+
+    root: Path
+    roots: tuple[Path, ...]
+    _texts: dict[Path, Text | Unreadable] = field(default_factory=dict)
+
+    def shown(self, file: Path) -> str:
+        """Give the path as it is shown: POSIX, relative to the root where it lies inside."""
+        try:
+            return file.relative_to(self.root).as_posix()
+        except ValueError:
+            return file.as_posix()
+
+    def locate(self, path: str | Path, beside: str = "") -> Path:
+        """Give the absolute file for a path as shown or written; relative ones count from the folder of `beside`, or the root.
+
+        Raises Unreadable where it leaves the readable roots, through links too.
+        """
+        base = (self.root / beside).parent if beside else self.root
+        file = Path(path) if Path(path).is_absolute() else base / path
+        try:
+            real = file.resolve()
+        except (OSError, RuntimeError, ValueError):
+            raise Unreadable(str(path), "the path leads round in a circle of links or is not a path") from None
+        if not any(real == root or root in real.parents for root in self.roots):
+            raise Unreadable(self.shown(file), "it lies outside the folders that meshlint may read")
+        return real
+
+    def read(self, path: str | Path, beside: str = "") -> Text:
+        """Read a text file, or raise Unreadable with the reason in one sentence."""
+        file = self.locate(path, beside)
+        known = self._texts.get(file)
+        if known is None:
+            known = self._texts[file] = self._load(file)
+        if isinstance(known, Unreadable):
+            raise known
+        return known
+
+    def exists(self, path: str | Path, beside: str = "") -> bool:
+        """Say whether a readable file is there."""
+        try:
+            return self.locate(path, beside).is_file()
+        except Unreadable:
+            return False
+
+    def _load(self, file: Path) -> Text | Unreadable:
+        shown = self.shown(file)
+        try:
+            if not file.is_file():
+                return Unreadable(shown, "there is no such file" if not file.exists() else "it is not a plain file")
+            size = file.stat().st_size
+            if size > MAX_BYTES:
+                return Unreadable(shown, f"it has {size:,} bytes; meshlint reads at most {MAX_BYTES:,}")
+            raw = file.read_bytes()
+        except OSError as error:
+            return Unreadable(shown, f"it cannot be read: {error.strerror}")
+        return self._decode(shown, file, raw)
+
+    def _decode(self, shown: str, file: Path, raw: bytes) -> Text | Unreadable:
+        encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        if encoding == "utf-8-sig" and b"\0" in raw:
+            return Unreadable(shown, "it is a binary file")
+        try:
+            text = raw.decode(encoding)
+        except UnicodeDecodeError as error:
+            line = raw.count(b"\n", 0, error.start) + 1
+            return Unreadable(shown, f"it is not UTF-8 at byte {error.start}", line)
+        return Text(shown, file, text.replace("\r\n", "\n"))
+
+
+@dataclass(slots=True)
+class Reader:
+    """A tree's reader that records the paths it touched, found or missing."""
+
+    tree: Tree
+    seen: set[str] = field(default_factory=set)
+
+    def read(self, path: str | Path, beside: str = "") -> Text:
+        """Read as `Tree.read`, and record it."""
+        text = self.tree.read(path, beside)
+        self.seen.add(text.path)
+        return text
+
+    def exists(self, path: str | Path, beside: str = "") -> bool:
+        """Ask as `Tree.exists`, and record the question."""
+        try:
+            self.seen.add(self.tree.shown(self.tree.locate(path, beside)))
+        except Unreadable:
+            return False
+        return self.tree.exists(path, beside)
+
+    def readable(self, paths: Iterable[str]) -> Iterator[Text]:
+        """Give the texts of those paths that can be read."""
+        for path in paths:
+            try:
+                yield self.read(path)
+            except Unreadable:
+                continue
