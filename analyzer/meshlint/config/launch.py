@@ -14,12 +14,13 @@ from meshlint.place import Span
 class Write:
     """One assignment to a key of the framework, in the order in which assignments take effect.
 
-        Keys are spelt as the framework spells them: a flag without its dashes and with underscores
-        (`tensor_model_parallel_size`), a dotted path (`actor_rollout_ref.actor.megatron.context_parallel_size`,
-        `model.context_parallel_size`). A key with `*` is a write of unknown extent, and its value is unknown: whatever it
-        matches and is not written afterwards is unknown too. A key `@context_parallel_size` gives a canonical field directly,
-    behind what the framework's own spellings say (a model's shape from a table or a `config.json`). `same_place` marks a further write of a key in one command
-        or mapping (CFG001), as opposed to an override by a later layer.
+    Keys are spelt as the framework spells them: a flag without its dashes and with underscores
+    (`tensor_model_parallel_size`), a dotted path (`actor_rollout_ref.actor.megatron.context_parallel_size`,
+    `model.context_parallel_size`). A key with `*` is a write of unknown extent, and its value is unknown: whatever
+    it matches and is not written afterwards is unknown too. A key `@context_parallel_size` gives a canonical field
+    directly, behind what the framework's own spellings say (a model's shape from a table or a `config.json`).
+    `same_place` marks a further write of a key in one command or mapping (CFG001), as opposed to an override by a
+    later layer.
     """
 
     key: str
@@ -42,7 +43,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A library's version as something near the launch fixes it: a specifier set such as `==0.16.1` or `>=0.15,<0.16`."""
+    """A library's version as something near the launch fixes it: a specifier set such as `>=0.15,<0.16`."""
 
     library: str
     specifier: str
