@@ -52,7 +52,8 @@ class Tree:
     def locate(self, path: str | Path, beside: str = "") -> Path:
         """Give the absolute file for a path as shown or written.
 
-        Relative paths count from the folder of `beside`, or from the root. Raises Unreadable where it leaves the readable roots, through links too.
+        Relative paths count from the folder of `beside`, or from the root. Raises Unreadable where the path leaves
+        the readable roots, through links too.
         """
         base = (self.root / beside).parent if beside else self.root
         file = Path(path) if Path(path).is_absolute() else base / path
