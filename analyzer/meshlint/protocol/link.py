@@ -1,0 +1,347 @@
+"""Linking: from names in one file to definitions in another.
+
+Everything is lazy and memoized. A target is what a name stands for: a module, a definition, a class or a module-level
+variable of a file in scope, or a name of a library that is not. Nothing is imported; names are followed through
+imports, re-exports, star imports and plain aliases (`dist = torch.distributed`), at most `MAX_HOPS` times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from meshlint.protocol.facts import ClassFacts, Definition, FileFacts, Node
+
+MAX_HOPS = 12
+"""Re-exports followed for one name."""
+
+MAX_WEAK = 3
+"""An unknown receiver's method is taken by name only where at most so many definitions bear the name."""
+
+Kind = Literal["module", "def", "class", "var", "library"]
+
+_COMMON_WORDS = """get set put pop add append extend insert remove update clear copy items keys values index count sort reverse
+    join split strip format replace encode decode read write close open flush seek start stop run step forward backward
+    call apply map filter reduce save load state_dict load_state_dict train eval to cuda cpu item tolist numpy view
+    reshape size dim numel sum mean max min mul div sub zero_ copy_ fill_ detach clone parameters named_parameters
+    modules named_modules children register_buffer register_parameter wait result done cancel submit log info debug
+    warning error exception print name type id hash init setup reset build create make process handle execute main
+    all_reduce broadcast barrier all_gather reduce_scatter all_to_all gather scatter rank group send recv allreduce
+    allgather synchronize sync __init__ __call__ __enter__ __exit__ release acquire"""
+_COMMON = frozenset(_COMMON_WORDS.split())
+"""Method names that anything may bear."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a name stands for. `path` and `index` locate it in scope; `name` is its full dotted name."""
+
+    kind: Kind
+    name: str
+    path: str = ""
+    index: int = -1
+
+
+@dataclass(slots=True)
+class Linker:
+    """The files in scope and everything that was resolved among them."""
+
+    files: dict[str, FileFacts]
+    _suffixes: dict[str, list[str]] = field(default_factory=dict)
+    _tables: dict[str, dict[str, tuple[str, object]]] = field(default_factory=dict)
+    _names: dict[tuple[str, str], Target | None] = field(default_factory=dict)
+    _mros: dict[tuple[str, int], tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    _methods: dict[str, list[tuple[str, int]]] | None = None
+    _children: dict[tuple[str, int], list[tuple[str, int]]] | None = None
+    _found: dict[tuple[tuple[str, int], str], tuple[str, int, tuple[str, int]] | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Index every file under every dotted suffix of its path."""
+        for path in sorted(self.files):
+            parts = module_parts(path)
+            for start in range(len(parts)):
+                self._suffixes.setdefault(".".join(parts[start:]), []).append(path)
+
+    # -- modules -------------------------------------------------------------------------------------------------
+
+    def module(self, dotted: str, beside: str) -> str:
+        """Give the file of an absolute module name as seen from another file; empty where none is in scope."""
+        candidates = self._suffixes.get(dotted)
+        if not candidates:
+            return ""
+        here = beside.split("/")[:-1]
+        single = "." not in dotted
+        best, score = "", (-1, 0)
+        for path in candidates:
+            root = path.split("/")[: -_length(path, dotted)]
+            shared = _shared(root, here)
+            if shared == len(root):
+                value = (1000 + shared, -len(root))
+            elif single:
+                continue
+            else:
+                value = (shared, -len(root))
+            if value > score:
+                best, score = path, value
+        return best
+
+    def relative(self, beside: str, level: int, dotted: str) -> str:
+        """Give the file of a relative import; empty where none is in scope."""
+        folder = beside.split("/")[:-1]
+        if level - 1 > len(folder):
+            return ""
+        base = folder[: len(folder) - (level - 1)]
+        stem = "/".join([*base, *(dotted.split(".") if dotted else [])])
+        for path in (f"{stem}.py", f"{stem}/__init__.py" if stem else "__init__.py"):
+            if path in self.files:
+                return path
+        return ""
+
+    def module_name(self, path: str) -> str:
+        """Give the dotted name of a file, from the top of its tree."""
+        return ".".join(module_parts(path))
+
+    # -- names ---------------------------------------------------------------------------------------------------
+
+    def table(self, path: str) -> dict[str, tuple[str, object]]:
+        """Give the module-level names of a file: name -> (what, where)."""
+        known = self._tables.get(path)
+        if known is not None:
+            return known
+        facts = self.files[path]
+        table: dict[str, tuple[str, object]] = {}
+        for name, value in facts.assigns:
+            if name not in table or value != ("C", None):
+                table[name] = ("var", value)
+        for row in facts.imports:
+            if row[0] != "*":
+                table.setdefault(row[0], ("import", row))
+                if table[row[0]][0] == "var" and table[row[0]][1] == ("C", None):
+                    table[row[0]] = ("import", row)
+        for definition in facts.definitions[1:]:
+            if definition.parent == 0 and definition.owner < 0 and definition.name != "<lambda>":
+                table[definition.name] = ("def", definition.index)
+        for klass in facts.classes:
+            if klass.parent == 0 and "." not in klass.qualname:
+                table[klass.name] = ("class", klass.index)
+        self._tables[path] = table
+        return table
+
+    def name(self, path: str, name: str, hops: int = 0) -> Target | None:
+        """Resolve a module-level name of a file; None where the file does not bind it."""
+        key = (path, name)
+        if key in self._names:
+            return self._names[key]
+        if hops > MAX_HOPS:
+            return None
+        self._names[key] = None
+        found = self._names[key] = self._name(path, name, hops)
+        return found
+
+    def _name(self, path: str, name: str, hops: int) -> Target | None:
+        entry = self.table(path).get(name)
+        full = f"{self.module_name(path)}.{name}"
+        if entry is None:
+            return self._star(path, name, hops)
+        what, where = entry
+        if what == "def" and isinstance(where, int):
+            return Target("def", full, path, where)
+        if what == "class" and isinstance(where, int):
+            return Target("class", full, path, where)
+        if what == "import" and isinstance(where, tuple):
+            return self.imported(path, where, hops)
+        if isinstance(where, tuple) and where[0] in ("N", "A") and where != ("N", name):
+            alias = self.chain(path, where, hops + 1)
+            if alias is not None:
+                return alias
+        return Target("var", full, path)
+
+    def _star(self, path: str, name: str, hops: int) -> Target | None:
+        if name.startswith("_"):
+            return None
+        for row in self.files[path].imports:
+            if row[0] == "*":
+                file = self._module_of(path, row[1], row[3])
+                if file and file != path:
+                    found = self.name(file, name, hops + 1)
+                    if found is not None:
+                        return found
+        return None
+
+    def _module_of(self, path: str, module: str, level: int) -> str:
+        return self.relative(path, level, module) if level else self.module(module, path)
+
+    def imported(self, path: str, row: tuple[str, str, str, int], hops: int = 0) -> Target:
+        """Resolve one import row as seen from a file."""
+        _, module, attribute, level = row
+        if level and not module:
+            file = self.relative(path, level, "")
+            sub = self.relative(path, level, attribute)
+        else:
+            file = self._module_of(path, module, level)
+            sub = ""
+            if attribute:
+                dotted = f"{module}.{attribute}"
+                sub = self.relative(path, level, dotted) if level else self.module(dotted, path)
+        if not attribute:
+            return Target("module", module, file) if file else Target("library", module)
+        if file:
+            found = self.name(file, attribute, hops + 1)
+            if found is not None:
+                return found
+        if sub:
+            return Target("module", self.module_name(sub), sub)
+        base = module
+        if level:
+            parts = module_parts(path)
+            package = parts if path.endswith("__init__.py") else parts[:-1]
+            base = ".".join([*package[: max(0, len(package) - level + 1)], *([module] if module else [])])
+        return Target("library", f"{base}.{attribute}" if base else attribute)
+
+    def attribute(self, target: Target, name: str, hops: int = 0) -> Target | None:
+        """Resolve `target.name`."""
+        if target.kind == "library":
+            return Target("library", f"{target.name}.{name}")
+        if target.kind == "module":
+            found = self.name(target.path, name, hops + 1)
+            if found is not None:
+                return found
+            stem = target.path.removesuffix("/__init__.py")
+            for path in (f"{stem}/{name}.py", f"{stem}/{name}/__init__.py"):
+                if path in self.files and target.path.endswith("__init__.py"):
+                    return Target("module", self.module_name(path), path)
+            beside = self.module(f"{target.name}.{name}", target.path)
+            if beside:
+                return Target("module", f"{target.name}.{name}", beside)
+            return Target("library", f"{target.name}.{name}")
+        if target.kind == "class":
+            method = self.method((target.path, target.index), name)
+            if method is not None:
+                return Target("def", f"{target.name}.{name}", method[0], method[1])
+        return None
+
+    def chain(self, path: str, node: Node, hops: int = 0) -> Target | None:
+        """Resolve a chain of names and attributes at module level."""
+        if hops > MAX_HOPS:
+            return None
+        if node[0] == "N":
+            return self.name(path, node[1], hops)
+        if node[0] == "A":
+            base = self.chain(path, node[1], hops + 1)
+            return None if base is None else self.attribute(base, node[2], hops)
+        return None
+
+    # -- classes -------------------------------------------------------------------------------------------------
+
+    def definition(self, path: str, index: int) -> Definition:
+        """Give a definition by its place."""
+        return self.files[path].definitions[index]
+
+    def klass(self, key: tuple[str, int]) -> ClassFacts:
+        """Give a class by its place."""
+        return self.files[key[0]].classes[key[1]]
+
+    def class_name(self, key: tuple[str, int]) -> str:
+        """Give the full dotted name of a class."""
+        return f"{self.module_name(key[0])}.{self.klass(key).qualname}"
+
+    def mro(self, key: tuple[str, int]) -> tuple[tuple[str, int], ...]:
+        """Give a class and its ancestors in scope, nearest first."""
+        known = self._mros.get(key)
+        if known is not None:
+            return known
+        self._mros[key] = (key,)
+        order: dict[tuple[str, int], None] = {key: None}
+        for base in self.klass(key).bases:
+            target = self.chain(key[0], base)
+            if target is not None and target.kind == "class":
+                for ancestor in self.mro((target.path, target.index)):
+                    order.pop(ancestor, None)
+                    order[ancestor] = None
+        self._mros[key] = tuple(order)
+        return self._mros[key]
+
+    def method(self, key: tuple[str, int], name: str) -> tuple[str, int, tuple[str, int]] | None:
+        """Give (path, definition, class that defines it) of a method by the receiver's class."""
+        asked = (key, name)
+        if asked not in self._found:
+            self._found[asked] = None
+            for ancestor in self.mro(key):
+                index = dict(self.klass(ancestor).methods).get(name)
+                if index is not None:
+                    self._found[asked] = (ancestor[0], index, ancestor)
+                    break
+        return self._found[asked]
+
+    def subclasses(self, key: tuple[str, int]) -> list[tuple[str, int]]:
+        """Give all classes below a class, in order of place."""
+        if self._children is None:
+            self._children = {}
+            for child in self.classes():
+                for ancestor in self.mro(child)[1:]:
+                    self._children.setdefault(ancestor, []).append(child)
+        return self._children.get(key, [])
+
+    def classes(self) -> Iterator[tuple[str, int]]:
+        """Give every class in scope, in order of place."""
+        for path in sorted(self.files):
+            for klass in self.files[path].classes:
+                yield (path, klass.index)
+
+    def by_name(self, name: str) -> list[tuple[str, int]]:
+        """Give the methods that bear a name, where they are few enough to be taken for an unknown receiver."""
+        if name in _COMMON or len(name) < 6:
+            return []
+        if self._methods is None:
+            self._methods = {}
+            for path in sorted(self.files):
+                for klass in self.files[path].classes:
+                    for method, index in klass.methods:
+                        self._methods.setdefault(method, []).append((path, index))
+        found = self._methods.get(name, [])
+        return found if len(found) <= MAX_WEAK else []
+
+    def stores(self, key: tuple[str, int], attribute: str) -> list[tuple[str, int, Node]]:
+        """Give every `self.attribute = value` of a class and its ancestors as (path, definition, value)."""
+        return [
+            (ancestor[0], index, value)
+            for ancestor in self.mro(key)
+            for name, index, value in self.klass(ancestor).stores
+            if name == attribute
+        ]
+
+    def class_attribute(self, key: tuple[str, int], attribute: str) -> tuple[str, Node] | None:
+        """Give the class-level value of an attribute, nearest class first."""
+        for ancestor in self.mro(key):
+            for name, value in self.klass(ancestor).attributes:
+                if name == attribute:
+                    return ancestor[0], value
+        return None
+
+    def annotation(self, key: tuple[str, int], attribute: str) -> tuple[str, Node] | None:
+        """Give the annotation of an attribute, nearest class first."""
+        for ancestor in self.mro(key):
+            for name, value in self.klass(ancestor).annotations:
+                if name == attribute:
+                    return ancestor[0], value
+        return None
+
+
+def module_parts(path: str) -> list[str]:
+    """Split a path into the parts of its dotted name."""
+    parts = path.removesuffix(".py").split("/")
+    return parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts
+
+
+def _length(path: str, dotted: str) -> int:
+    return dotted.count(".") + 1 + (1 if path.endswith("/__init__.py") else 0)
+
+
+def _shared(left: Iterable[str], right: Iterable[str]) -> int:
+    count = 0
+    for a, b in zip(left, right, strict=False):
+        if a != b:
+            break
+        count += 1
+    return count
