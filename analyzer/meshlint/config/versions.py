@@ -1,45 +1,102 @@
-"""Which versions of each library are judged: the supported releases, narrowed by whatever pins them."""
+"""Which versions of each library are judged: the supported releases, narrowed by whatever pins them.
+
+The order of belief: the command line and the settings, the launch's own words (its image), files near it, what
+another pinned library brings along, the environment that meshlint itself runs in. With none of them, every supported
+release is judged.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from packaging.specifiers import SpecifierSet
-from packaging.version import Version
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
 
 from meshlint.config.effective import Resolved
 from meshlint.config.framework import Framework
 from meshlint.config.launch import Launch, Pin
+from meshlint.config.pins.find import find
+from meshlint.config.pins.tables import BRIDGE_CARRIES, RELEASES
 from meshlint.config.surface import Context
-
-RELEASES: Mapping[str, tuple[str, ...]] = {
-    "megatron-core": (
-        "0.10.0",
-        "0.11.0",
-        "0.12.3",
-        "0.13.1",
-        "0.14.0",
-        "0.15.3",
-        "0.16.1",
-        "0.17.1",
-        "0.18.2",
-        "0.19.0",
-    ),
-}
-"""The newest patch release of every supported minor, oldest first."""
+from meshlint.config.value import Kind, Origin, Value, written
 
 
 def resolve(launch: Launch, framework: Framework, context: Context) -> dict[str, Resolved]:
     """Give, for each library of the framework, the releases that its pins admit."""
-    pins: dict[str, Pin] = {pin.library: pin for pin in (*launch.pins, *context.pins)}
-    return {library: _narrow(library, pins.get(library)) for library in framework.libraries}
+    given = _by_library((*launch.pins, *context.pins), last_wins=True)
+    near = find(launch.place.path, context)
+    resolved: dict[str, Resolved] = {}
+    libraries = sorted(framework.libraries, key=lambda name: name != "megatron-bridge")
+    for library in libraries:
+        pins = given.get(library) or near.get(library) or _carried(library, resolved) or _installed(library, context)
+        resolved[library] = narrow(library, pins)
+    return resolved
 
 
-def _narrow(library: str, pin: Pin | None) -> Resolved:
+def narrow(library: str, pins: Iterable[Pin]) -> Resolved:
+    """Give the releases that satisfy all pins; where they contradict each other, those that satisfy any."""
     releases = tuple(Version(text) for text in RELEASES.get(library, ()))
-    if pin is None:
+    listed = [(pin, admitted(pin.specifier, releases)) for pin in pins]
+    listed = [(pin, versions) for pin, versions in listed if versions]
+    if not listed:
         return Resolved(releases)
-    wanted = SpecifierSet(pin.specifier, prereleases=True)
-    admitted = tuple(v for v in releases if v in wanted)
-    exact = [s.version for s in wanted if s.operator == "=="]
-    return Resolved(admitted or tuple(Version(v) for v in exact), pin)
+    common = set(listed[0][1]).intersection(*(versions for _, versions in listed[1:]))
+    union = {v for _, versions in listed for v in versions}
+    return Resolved(tuple(sorted(common or union)), listed[0][0])
+
+
+def admitted(specifier: str, releases: tuple[Version, ...]) -> tuple[Version, ...]:
+    """Give the releases inside a specifier; an exact version stands for itself, released or not."""
+    try:
+        wanted = SpecifierSet(specifier, prereleases=True)
+    except InvalidSpecifier:
+        return ()
+    exact = [s.version for s in wanted if s.operator in ("==", "===") and not s.version.endswith("*")]
+    if exact:
+        return (Version(exact[0]),)
+    inside = tuple(v for v in releases if v in wanted)
+    return inside or tuple(_floor(s.version) for s in wanted if s.operator in ("==", "~=", ">="))
+
+
+def _floor(version: str) -> Version:
+    """Give the lowest version of `0.20.*` or `>=0.20`: a minor that is not among the releases yet."""
+    text = version.removesuffix(".*")
+    try:
+        return Version(text)
+    except InvalidVersion:
+        return Version("0")
+
+
+def _by_library(pins: Iterable[Pin], last_wins: bool) -> Mapping[str, tuple[Pin, ...]]:
+    found: dict[str, tuple[Pin, ...]] = {}
+    for pin in pins:
+        found[pin.library] = (pin,) if last_wins else (*found.get(pin.library, ()), pin)
+    return found
+
+
+def _carried(library: str, resolved: Mapping[str, Resolved]) -> tuple[Pin, ...]:
+    bridge = resolved.get("megatron-bridge")
+    if bridge is None or bridge.pin is None or library == "megatron-bridge":
+        return ()
+    minors = {".".join(str(v).split(".")[:2]) for v in bridge.candidates}
+    carried = sorted({BRIDGE_CARRIES.get(minor, {}).get(library, "") for minor in minors})
+    if "" in carried:
+        return ()
+    note = f"what megatron-bridge {', '.join(sorted(minors))} brings along"
+    return tuple(Pin(library, s, _derived(s, note, bridge.pin.value)) for s in carried)
+
+
+def _derived(specifier: str, note: str, behind: Value) -> Value:
+    return written(specifier, Origin(Kind.DERIVED, specifier, surface="pin", note=note), *behind.origins)
+
+
+def _installed(library: str, context: Context) -> tuple[Pin, ...]:
+    if "installed" not in context.shared:
+        return ()
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        found = version(library).split("+", 1)[0]
+    except PackageNotFoundError:
+        return ()
+    return (Pin(library, f"=={found}", written(found, Origin(Kind.DERIVED, found, note="this environment"))),)

@@ -1,0 +1,151 @@
+"""Finding the pins of a launch: upward from its folder to the root, the nearest folder that fixes a library wins.
+
+Within a folder the order is: the library's own checkout, a lock file, requirements, a Dockerfile, a submodule's
+commit. Several pins of the winning kind all count: `versions.resolve` intersects them, or unites them where they
+contradict each other (two images built from one tree).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePosixPath
+
+from meshlint.config.launch import Pin
+from meshlint.config.pins import readers
+from meshlint.config.surface import Context
+from meshlint.config.value import Kind, Origin, written
+from meshlint.place import Span
+from meshlint.sources.gitlinks import gitlinks
+from meshlint.sources.tree import Text, Unreadable
+
+CHECKOUTS: tuple[tuple[str, str], ...] = (
+    ("megatron-core", "megatron/core/package_info.py"),
+    ("megatron-core", "Megatron-LM/megatron/core/package_info.py"),
+    ("megatron-core", "3rdparty/Megatron-LM/megatron/core/package_info.py"),
+    ("megatron-core", "third_party/Megatron-LM/megatron/core/package_info.py"),
+    ("megatron-bridge", "src/megatron/bridge/package_info.py"),
+    ("megatron-bridge", "megatron/bridge/package_info.py"),
+    ("megatron-bridge", "3rdparty/Megatron-Bridge-workspace/Megatron-Bridge/src/megatron/bridge/package_info.py"),
+    (
+        "megatron-core",
+        "3rdparty/Megatron-Bridge-workspace/Megatron-Bridge/3rdparty/Megatron-LM/megatron/core/package_info.py",
+    ),
+)
+"""Where a library's own version file stands, from the folder that is looked at."""
+VERSION_FILES: tuple[tuple[str, str], ...] = (("verl", "verl/version/version"),)
+SUBMODULES = {"Megatron-LM": "megatron-core", "Megatron-Bridge": "megatron-bridge", "verl": "verl"}
+"""The library of a submodule by the start of its folder's name (`Megatron-LM-250624`)."""
+HOLDING_FOLDERS = frozenset({"docker", "dockerfiles", "requirements"})
+"""Folders whose files speak for the folder above."""
+
+Level = tuple[tuple[Pin, ...], ...]
+"""A folder's pins, one tuple for each kind of source, nearest kind first."""
+
+
+def find(path: str, context: Context) -> Mapping[str, tuple[Pin, ...]]:
+    """Give the pins in force for a launch at `path`, by library."""
+    found: dict[str, tuple[Pin, ...]] = {}
+    for folder in _upward(path):
+        for kind in _level(folder, context):
+            of_kind: dict[str, list[Pin]] = {}
+            for pin in kind:
+                of_kind.setdefault(pin.library, []).append(pin)
+            for library, pins in of_kind.items():
+                found.setdefault(library, tuple(pins))
+    return found
+
+
+def _upward(path: str) -> Iterator[str]:
+    if path.startswith("/"):
+        return iter(())
+    return (str(parent) if str(parent) != "." else "" for parent in PurePosixPath(path).parents)
+
+
+def _level(folder: str, context: Context) -> Level:
+    levels = context.shared.setdefault("pins.levels", {})
+    assert isinstance(levels, dict)
+    if folder not in levels:
+        levels[folder] = _read_level(folder, context)
+    level: Level = levels[folder]
+    return level
+
+
+def _read_level(folder: str, context: Context) -> Level:
+    files = _pinning_files(context).get(folder, ())
+    return (
+        tuple(_checkouts(folder, context)),
+        tuple(_read(files, "uv.lock", readers.uv_lock, context)),
+        tuple(_read(files, "requirements", readers.requirements_txt, context))
+        + tuple(_read(files, "pyproject", readers.pyproject, context))
+        + tuple(_read(files, "manifest", readers.manifest, context)),
+        tuple(_read(files, "docker", readers.dockerfile, context)),
+        tuple(_submodules(folder, context)),
+    )
+
+
+def _pinning_files(context: Context) -> Mapping[str, tuple[tuple[str, str], ...]]:
+    known = context.shared.get("pins.files")
+    if known is None:
+        by_folder: dict[str, list[tuple[str, str]]] = {}
+        for path in context.files:
+            kind = _kind(path)
+            if kind:
+                by_folder.setdefault(_owner(path), []).append((kind, path))
+        known = context.shared["pins.files"] = {k: tuple(sorted(v)) for k, v in by_folder.items()}
+    assert isinstance(known, dict)
+    return known
+
+
+def _kind(path: str) -> str:
+    name = path.rsplit("/", 1)[-1]
+    if name in ("uv.lock",):
+        return "uv.lock"
+    if name in ("pyproject.toml", "setup.py"):
+        return "pyproject"
+    if name == "manifest.json" and "requirements" in path:
+        return "manifest"
+    if name.endswith(".txt") and ("requirements" in name or "/requirements/" in f"/{path}"):
+        return "requirements"
+    return "docker" if name.startswith(("Dockerfile", "dockerfile")) or name.endswith(".Dockerfile") else ""
+
+
+def _owner(path: str) -> str:
+    folder = PurePosixPath(path).parent
+    while folder.name.lower() in HOLDING_FOLDERS:
+        folder = folder.parent
+    return "" if str(folder) == "." else str(folder)
+
+
+def _read(
+    files: tuple[tuple[str, str], ...], kind: str, reader: Callable[[Text], Iterator[Pin]], context: Context
+) -> Iterator[Pin]:
+    for its_kind, path in files:
+        if its_kind != kind:
+            continue
+        try:
+            yield from reader(context.tree.read(path))
+        except Unreadable:
+            continue
+
+
+def _checkouts(folder: str, context: Context) -> Iterator[Pin]:
+    prefix = f"{folder}/" if folder else ""
+    for library, place in CHECKOUTS:
+        if context.tree.exists(prefix + place):
+            yield from readers.package_info(library, context.tree.read(prefix + place))
+    for library, place in VERSION_FILES:
+        if context.tree.exists(prefix + place):
+            yield from readers.version_file(library, context.tree.read(prefix + place))
+
+
+def _submodules(folder: str, context: Context) -> Iterator[Pin]:
+    if folder or not context.tree.exists(".gitmodules"):
+        return
+    for path, commit in sorted(gitlinks(context.tree.root).items()):
+        name = PurePosixPath(path).name.removeprefix("PAI-")
+        library = next((lib for start, lib in SUBMODULES.items() if name.startswith(start)), None)
+        specifier = readers.specifier_of(commit, library) if library is not None else None
+        if library is None or specifier is None:
+            continue
+        origin = Origin(Kind.WRITTEN, commit, Span(".gitmodules", 1), "pin", note=f"submodule {path} at {commit[:12]}")
+        yield Pin(library, specifier, written(specifier, origin))

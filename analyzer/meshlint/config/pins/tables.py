@@ -1,0 +1,75 @@
+"""Releases, container images and commits, and the versions that they stand for. Data, each table with its source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+RELEASES: Mapping[str, tuple[str, ...]] = {
+    "megatron-core": (
+        "0.10.0", "0.11.0", "0.12.3", "0.13.1", "0.14.0", "0.15.3", "0.16.1", "0.17.1", "0.18.2", "0.19.2",
+    ),
+    "transformer-engine": (
+        "1.11.0", "1.12.0", "1.13.0", "2.1.0", "2.2.0", "2.3.0", "2.4.0", "2.5.0", "2.6.0", "2.7.0", "2.8.0", "2.9.0",
+        "2.10.0", "2.11.0", "2.12.0", "2.13.0", "2.14.1", "2.15.0", "2.16.1", "2.17.1", "2.18.0", "2.19.0", "2.20.2",
+    ),
+    "megatron-bridge": ("0.2.2", "0.3.1", "0.4.2", "0.5.1", "0.6.2"),
+    "verl": ("0.4.1", "0.5.0", "0.6.1", "0.7.1", "0.8.0", "0.9.1"),
+    "torch": ("2.4.1", "2.5.1", "2.6.0", "2.7.1", "2.8.0", "2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.13.0", "2.14.1"),
+    "ms-swift": ("3.8.3", "3.9.3", "3.10.3", "3.11.3", "3.12.6", "4.0.4", "4.1.3", "4.2.3", "4.3.2", "4.4.2", "4.5.3"),
+}  # fmt: skip
+"""The newest patch release of every supported minor, oldest first. Source: the package index, Python 3.12, 2026-11.
+
+megatron-bridge 0.2 is a tag (v0.2.2), not on the index.
+"""
+
+NEMO_IMAGES: Mapping[str, Mapping[str, str]] = {
+    "26.06": {"megatron-core": "0.18.0", "transformer-engine": "2.16", "megatron-bridge": "0.5.0", "torch": "2.12"},
+    "26.04": {"megatron-core": "0.17.0", "transformer-engine": "2.14", "megatron-bridge": "0.4.0", "torch": "2.11"},
+    "26.02": {"megatron-core": "0.16.0", "transformer-engine": "2.12", "megatron-bridge": "0.3.0", "torch": "2.10"},
+    "25.11": {"megatron-core": "0.15.0", "transformer-engine": "2.9", "megatron-bridge": "0.2.0", "torch": "2.9"},
+    "25.09": {"megatron-core": "0.14.0", "transformer-engine": "2.7.0", "megatron-bridge": "0.1.0rc3", "torch": "2.8"},
+    "24.09": {"megatron-core": "0.9.0", "transformer-engine": "1.10", "torch": "2.4"},
+    "24.07": {"megatron-core": "0.8.0", "transformer-engine": "1.8.0", "torch": "2.3"},
+}
+"""`nvcr.io/nvidia/nemo:TAG`. Source: Megatron-Bridge 067f987df docs/releases/software-versions.md; 24.x: the NeMo user
+guide 24.09, page "Software Component Versions"."""
+
+PYTORCH_IMAGES: Mapping[str, Mapping[str, str]] = {
+    "26.04": {"torch": "2.12"},
+    "26.02": {"torch": "2.11"},
+    "25.12": {"torch": "2.10"},
+    "25.06": {"torch": "2.8"},
+}
+"""`nvcr.io/nvidia/pytorch:TAG-py3`. Source: the notes under each table of software-versions.md; 25.12: the image's
+release notes. The images' Transformer Engine is not listed there and stays unknown."""
+
+IMAGES: Mapping[str, Mapping[str, Mapping[str, str]]] = {
+    "nvcr.io/nvidia/nemo": NEMO_IMAGES,
+    "nvcr.io/nvidia/pytorch": PYTORCH_IMAGES,
+}
+
+BRIDGE_CARRIES: Mapping[str, Mapping[str, str]] = {
+    "0.2": {"megatron-core": ">=0.15.0a0,<0.17", "transformer-engine": ">=2.9.0a0,<2.10"},
+    "0.3": {"megatron-core": "==0.16.*", "transformer-engine": ">=2.10.0a0,<2.13"},
+    "0.4": {"megatron-core": "==0.17.*"},
+    "0.5": {"megatron-core": "==0.18.*"},
+    "0.6": {"megatron-core": "==0.19.*"},
+    "0.7": {"megatron-core": "==0.20.*"},
+}
+"""What a megatron-bridge minor brings along. Source: its pyproject.toml and the submodule 3rdparty/Megatron-LM at the
+tags v0.2.2 (core 0.16.0rc0, requirement >=0.15.0a0,<0.16), v0.3.1, v0.4.2, v0.5.1, v0.6.0 and 067f987df (0.7.0)."""
+
+
+@cache
+def commit_versions() -> Mapping[str, tuple[str, str]]:
+    """Give (library, version) by the first 12 digits of an upstream commit.
+
+    Source: `package_info.py` (core, Bridge) or `build_tools/VERSION.txt` (Transformer Engine) at every commit that
+    the submodules, manifests and Dockerfiles of Megatron-Bridge, NeMo-RL, NeMo, Pai-Megatron-Patch, slime and verl have
+    ever named.
+    """
+    text = files("meshlint.config.pins").joinpath("commits.tsv").read_text("utf-8")
+    rows = (line.split("\t") for line in text.splitlines() if line and not line.startswith("#"))
+    return {commit: (library, version) for commit, library, version in rows}

@@ -1,0 +1,34 @@
+"""Submodule commits of a checkout, from git's own index; nothing of the checkout is executed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+TIMEOUT_S = 10
+
+
+def run_git(root: Path, *arguments: str) -> bytes | None:
+    """Run a reading git command in `root` with hooks, monitors and prompts off; None where git is absent or refuses."""
+    command = ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C", str(root), *arguments]
+    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, env=environment, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def gitlinks(root: Path) -> Mapping[str, str]:
+    """Give the commit of every submodule by its path from `root`; empty outside a checkout."""
+    if not (root / ".gitmodules").is_file():
+        return {}
+    listed = run_git(root, "ls-files", "--stage", "-z")
+    links: dict[str, str] = {}
+    for entry in (listed or b"").split(b"\0"):
+        meta, _, path = entry.partition(b"\t")
+        if meta.startswith(b"160000 "):
+            links[os.fsdecode(path)] = meta.split()[1].decode("ascii", "replace")
+    return links

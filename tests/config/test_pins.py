@@ -1,0 +1,164 @@
+"""Pins: which version runs, and where it is written."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from meshlint.config.pins.find import find
+from meshlint.config.pins.readers import requirement, specifier_of
+from meshlint.config.pins.tables import BRIDGE_CARRIES, IMAGES, RELEASES, commit_versions
+from meshlint.config.surface import Context
+from meshlint.config.versions import admitted, narrow
+from meshlint.sources.tree import Tree
+
+CORE = "megatron-core"
+
+
+def context(root: Path, files: dict[str, str]) -> Context:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return Context(Tree(root.resolve(), (root.resolve(),)), tuple(sorted(files)))
+
+
+def versions(pins: dict[str, tuple[object, ...]], library: str) -> list[str]:
+    return [str(v) for v in narrow(library, pins[library]).candidates]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "library", "expected", "line"),
+    [
+        ("requirements.txt", "numpy\nmegatron-core==0.16.1  # ours\n", CORE, ["0.16.1"], 2),
+        ("requirements/train.txt", "transformer_engine[pytorch]==2.8.0\n", "transformer-engine", ["2.8.0"], 1),
+        ("pyproject.toml", '[project]\ndependencies = [\n  "megatron-core>=0.18",\n]\n', CORE, ["0.18.2", "0.19.2"], 3),
+        (
+            "pyproject.toml",
+            'x = ["transformer-engine[pytorch] @ git+https://github.com/NVIDIA/TransformerEngine.git@v2.14.1"]\n',
+            "transformer-engine",
+            ["2.14.1"],
+            1,
+        ),
+        ("uv.lock", '[[package]]\nname = "torch"\nversion = "2.11.0+cu130"\n', "torch", ["2.11.0"], 3),
+        ("docker/Dockerfile", "ARG MCORE_VERSION=core_v0.18.0\n", CORE, ["0.18.0"], 1),
+        ("Dockerfile.train", "FROM nvcr.io/nvidia/nemo:26.04\n", CORE, ["0.17.0"], 1),
+        ("Dockerfile", "ARG TAG=25.09\nFROM nvcr.io/nvidia/nemo:${TAG}\n", "megatron-bridge", ["0.1.0rc3"], 2),
+        (
+            "Dockerfile",
+            "RUN pip install \\\n    git+https://github.com/NVIDIA/Megatron-LM.git@core_r0.15.0\n",
+            CORE,
+            ["0.15.3"],
+            2,
+        ),
+        (
+            "megatron/core/package_info.py",
+            "MAJOR = 0\nMINOR = 12\nPATCH = 3\nPRE_RELEASE = ''\n",
+            CORE,
+            ["0.12.3"],
+            2,
+        ),
+        ("verl/version/version", "0.7.1\n", "verl", ["0.7.1"], 1),
+        (
+            "requirements/manifest.json",
+            json.dumps({"vcs-dependencies": {"m": {"repo": "https://x/Megatron-LM", "ref": "core_v0.13.0"}}}, indent=1),
+            CORE,
+            ["0.13.0"],
+            5,
+        ),
+    ],
+)
+def test_each_kind_of_file(tmp_path: Path, name: str, text: str, library: str, expected: list[str], line: int) -> None:
+    found = find("scripts/run.sh", context(tmp_path, {name: text}))
+    assert versions(found, library) == expected  # type: ignore[arg-type]
+    span = found[library][0].value.span
+    assert span is not None
+    assert (span.path, span.line) == (name, line)
+
+
+def test_what_pins_nothing(tmp_path: Path) -> None:
+    files = {
+        "requirements.txt": "# megatron-core==0.10.0\nmegatron-core\ntorch ; sys_platform == 'never'\n",
+        "pyproject.toml": '# "megatron-core==0.11.0"\nno-build-isolation-package = ["transformer-engine"]\n',
+        "Dockerfile": "FROM python:3.12\nRUN pip install git+https://github.com/NVIDIA/Megatron-LM.git@main\n",
+    }
+    assert not find("run.sh", context(tmp_path, files))
+
+
+def test_the_nearest_folder_wins(tmp_path: Path) -> None:
+    files = {"requirements.txt": "megatron-core==0.12.3\n", "job/requirements.txt": "megatron-core==0.16.1\n"}
+    shared = context(tmp_path, files)
+    assert versions(find("job/run.sh", shared), CORE) == ["0.16.1"]  # type: ignore[arg-type]
+    assert versions(find("other/run.sh", shared), CORE) == ["0.12.3"]  # type: ignore[arg-type]
+
+
+def test_a_checkout_beats_requirements(tmp_path: Path) -> None:
+    files = {
+        "megatron/core/package_info.py": "MAJOR = 0\nMINOR = 16\nPATCH = 1\nPRE_RELEASE = ''\n",
+        "requirements.txt": "megatron-core==0.12.3\n",
+    }
+    assert versions(find("run.sh", context(tmp_path, files)), CORE) == ["0.16.1"]  # type: ignore[arg-type]
+
+
+def test_two_images_that_disagree_both_count(tmp_path: Path) -> None:
+    files = {"docker/Dockerfile.a": "ARG MCORE_VERSION=0.18.0\n", "docker/Dockerfile.b": "ARG MCORE_VERSION=0.12.1\n"}
+    assert versions(find("run.sh", context(tmp_path, files)), CORE) == ["0.12.1", "0.18.0"]  # type: ignore[arg-type]
+
+
+def test_a_submodule_commit_stands_for_its_version(tmp_path: Path) -> None:
+    commit, (library, version) = next((c, v) for c, v in sorted(commit_versions().items()) if v[0] == CORE)
+    full = commit + "0" * 28
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    shared = context(tmp_path, {".gitmodules": '[submodule "m"]\n\tpath = 3rdparty/Megatron-LM\n\turl = ../m\n'})
+    subprocess.run(
+        ["git", "-C", str(tmp_path), "update-index", "--add", "--cacheinfo", f"160000,{full},3rdparty/Megatron-LM"],
+        check=True,
+    )
+    assert versions(find("run.sh", shared), library) == [str(Version(version))]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        ("core_v0.16.1", "==0.16.1"),
+        ("core_r0.15.0", "==0.15.*"),
+        ("v2.8", "==2.8.*"),
+        ("release_v2.15", "==2.15.*"),
+        ("r0.5.0", "==0.5.0"),
+        ("main", None),
+        ("dev", None),
+        ("0123456789abcdef0123456789abcdef01234567", None),
+    ],
+)
+def test_references(reference: str, expected: str | None) -> None:
+    assert specifier_of(reference, CORE) == expected
+
+
+def test_foreign_requirements_are_none() -> None:
+    assert requirement("numpy==1.0") is None
+    assert requirement("not a requirement at all !!") is None
+    assert requirement("megatron_core==0.16.1") == (CORE, "==0.16.1")
+
+
+def test_an_unreleased_minor_stands_for_itself() -> None:
+    releases = tuple(Version(v) for v in RELEASES[CORE])
+    assert admitted("==0.20.*", releases) == (Version("0.20"),)
+    assert admitted("==0.17.0rc0", releases) == (Version("0.17.0rc0"),)
+    assert admitted(">=0.18", releases) == (Version("0.18.2"), Version("0.19.2"))
+
+
+def test_the_tables_are_well_formed() -> None:
+    for listed in RELEASES.values():
+        assert [Version(v) for v in listed] == sorted({Version(v) for v in listed})
+    for images in IMAGES.values():
+        for held in images.values():
+            assert set(held) <= set(RELEASES)
+            assert all(Version(v) for v in held.values())
+    for carried in BRIDGE_CARRIES.values():
+        assert all(SpecifierSet(s) for s in carried.values())
+    assert all(len(c) == 12 and lib in RELEASES and Version(v) for c, (lib, v) in commit_versions().items())
