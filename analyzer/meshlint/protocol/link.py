@@ -21,7 +21,8 @@ MAX_WEAK = 3
 
 Kind = Literal["module", "def", "class", "var", "library"]
 
-_COMMON_WORDS = """get set put pop add append extend insert remove update clear copy items keys values index count sort reverse
+_COMMON_WORDS = """
+    get set put pop add append extend insert remove update clear copy items keys values index count sort reverse
     join split strip format replace encode decode read write close open flush seek start stop run step forward backward
     call apply map filter reduce save load state_dict load_state_dict train eval to cuda cpu item tolist numpy view
     reshape size dim numel sum mean max min mul div sub zero_ copy_ fill_ detach clone parameters named_parameters
