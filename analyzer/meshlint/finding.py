@@ -158,3 +158,5 @@ class Report:
     notes: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     files: int = 0
+    failures: tuple[str, ...] = ()
+    """Faults of meshlint itself, one sentence each; the rest of the report stands."""

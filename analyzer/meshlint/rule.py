@@ -27,6 +27,7 @@ __all__ = [
     "Edit",
     "EffectiveConfig",
     "Fix",
+    "HouseRule",
     "Launch",
     "LaunchRule",
     "Outcome",
@@ -103,6 +104,10 @@ class LaunchRule(Rule):
     @abstractmethod
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Give a verdict for each fault; touching an unknown field or version ends it (see `EffectiveConfig`)."""
+
+
+class HouseRule(Rule):
+    """A rule about meshlint's own work on a tree (suppressions, unreadable files); the engine itself decides it."""
 
 
 class ProgramRule(Rule):

@@ -17,5 +17,6 @@ def rules() -> list[type[Rule]]:
     found: list[type[Rule]] = []
     for family in pkgutil.iter_modules([str(here)]):
         for slug in pkgutil.iter_modules([str(here / family.name)]):
-            found.append(import_module(f"{__name__}.{family.name}.{slug.name}.rule").RULE)
+            if (here / family.name / slug.name / "rule.py").is_file():
+                found.append(import_module(f"{__name__}.{family.name}.{slug.name}.rule").RULE)
     return sorted(found, key=lambda rule: rule.code)

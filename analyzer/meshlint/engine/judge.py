@@ -12,6 +12,7 @@ from meshlint.config.effective import EffectiveConfig, Fork, Resolved, Unjudged
 from meshlint.config.framework import Framework, Role
 from meshlint.config.launch import Launch
 from meshlint.config.value import Kind, Value
+from meshlint.engine.merge import Judged
 from meshlint.finding import Confidence, Coverage, Finding, LaunchRef, NotJudged, Related, Severity
 from meshlint.place import Span
 from meshlint.rule import LaunchRule, Verdict
@@ -40,9 +41,9 @@ class Hit:
         return (self.at.span if self.at is not None else None) or self.launch.place
 
     @property
-    def cause(self) -> tuple[object, ...]:
+    def cause(self) -> tuple[str, ...]:
         """Give what makes two hits one finding."""
-        return (self.rule.code, self.span, self.verdict.at, self.verdict.subject)
+        return (self.rule.code, str(self.span), self.verdict.at, self.verdict.subject)
 
 
 @dataclass(slots=True)
@@ -60,7 +61,7 @@ def judge(
     framework: Framework,
     versions: Mapping[str, Resolved],
     rules: Iterable[LaunchRule],
-) -> tuple[list[Finding], Coverage]:
+) -> tuple[list[Judged], Coverage]:
     """Judge one launch (all its variants) by every rule that speaks of its framework."""
     trials = [
         _try(rule, variants, framework, versions)
@@ -121,11 +122,11 @@ def _hit(rule: LaunchRule, verdict: Verdict, config: EffectiveConfig) -> Hit:
     return Hit(type(rule), verdict, config.launch, config.role, config.chosen, at, values)
 
 
-def _findings(trial: Trial, variants: int, versions: Mapping[str, Resolved]) -> list[Finding]:
+def _findings(trial: Trial, variants: int, versions: Mapping[str, Resolved]) -> list[Judged]:
     causes: dict[tuple[object, ...], list[Hit]] = {}
     for hit in trial.hits:
         causes.setdefault(hit.cause, []).append(hit)
-    return [_finding(hits, trial, variants, versions) for hits in causes.values()]
+    return [Judged(hits[0].cause, _finding(hits, trial, variants, versions)) for hits in causes.values()]
 
 
 def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str, Resolved]) -> Finding:

@@ -1,0 +1,120 @@
+"""`meshlint check`: judge launches."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from meshlint.cli.common import engine_options, given, settings_for, shared
+from meshlint.finding import Report, Severity
+
+FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github")
+
+
+class Check(click.Command):
+    """A command that tells what stands behind `--` from what stands before it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words behind `--` apart: they are a command to judge."""
+        ctx.meta["meshlint.command"] = None
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta["meshlint.command"] = tuple(args[at + 1 :])
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=Check, options_metavar="[OPTIONS]")
+@click.argument("paths", nargs=-1, metavar="[PATH]... | -- COMMAND...")
+@shared
+@click.option("--format", "form", type=click.Choice(FORMATS), default="full", help="How to print the findings.")
+@click.option("--output", "outputs", multiple=True, metavar="FORMAT=FILE", help="Write a format to a file, besides.")
+@click.option("--fail-level", type=click.Choice([s.value for s in Severity]), help="Exit with 1 from this severity on.")
+@click.option("--require-launch", is_flag=True, help="Exit with 2 where no launch is found.")
+@click.option("--no-cache", is_flag=True, help="Judge everything anew.")
+@click.option("--verbose", is_flag=True, help="Show for each launch what was not judged, and why.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the text.")
+@click.pass_context
+def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int:
+    """Judge the launches and the code under PATH (default: this folder), or the command behind `--`.
+
+    Nothing is run: `meshlint check -- torchrun ... pretrain_gpt.py ...` judges that very command in this environment.
+    """
+    from meshlint.engine.options import UsageError
+    from meshlint.engine.run import check, check_command
+
+    chosen = given(values)
+    settings = settings_for(paths, chosen)
+    targets = _targets(values["outputs"])
+    words = ctx.meta["meshlint.command"]
+    options = engine_options(settings, chosen, cache=not values["no_cache"], tick=_tick())
+    try:
+        if words is not None and paths:
+            raise UsageError("give paths, or a command behind `--`, not both")
+        report = check(paths, options) if words is None else check_command(words, options)
+    except UsageError as error:
+        raise click.UsageError(str(error)) from None
+    _print(report, values["form"], _colour(values["color"]), values["verbose"])
+    for form, file in targets:
+        _write(report, form, file)
+    return _status(report, values["fail_level"] or settings.fail_level, values["require_launch"])
+
+
+def _targets(outputs: tuple[str, ...]) -> list[tuple[str, Path]]:
+    targets = []
+    for text in outputs:
+        form, equals, file = text.partition("=")
+        if not equals or not file or form not in FORMATS:
+            raise click.UsageError(f"--output wants FORMAT=FILE with one of {', '.join(FORMATS)}, not `{text}`")
+        targets.append((form, Path(file)))
+    return targets
+
+
+def _tick() -> Any:
+    from meshlint.cli.progress import Progress
+
+    return Progress(sys.stderr) if sys.stderr.isatty() else None
+
+
+def _colour(when: str) -> bool:
+    if when == "auto":
+        return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return when == "always"
+
+
+def _print(report: Report, form: str, colour: bool, verbose: bool) -> None:
+    from meshlint.report import render
+
+    for note in report.notes:
+        click.echo(f"meshlint: {note}", err=True)
+    for line in render(report, form, colour=colour, verbose=verbose):
+        sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace") + b"\n")
+    sys.stdout.flush()
+
+
+def _write(report: Report, form: str, file: Path) -> None:
+    from meshlint.report import render
+
+    text = "".join(f"{line}\n" for line in render(report, form))
+    try:
+        file.write_bytes(text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise click.UsageError(f"`{file}` cannot be written: {error.strerror}") from None
+
+
+def _status(report: Report, fail_level: str, require_launch: bool) -> int:
+    for failure in report.failures:
+        click.echo(f"meshlint: internal error: {failure}", err=True)
+    if report.failures:
+        return 3
+    least = Severity(fail_level).rank
+    if any(f.severity.rank >= least and not f.suppressed and not f.baselined for f in report.findings):
+        return 1
+    if not report.coverage:
+        click.echo(f"meshlint: no launch is in scope ({report.files} files looked at)", err=True)
+        return 2 if require_launch else 0
+    return 0

@@ -1,0 +1,130 @@
+"""Options that several verbs share, and how they become the engine's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from meshlint.settings.model import Settings
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(slots=True)
+class Given:
+    """The shared options as given."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    pins: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    world_size: int | None = None
+    gpu: str = ""
+    config: Path | None = None
+    isolated: bool = False
+
+
+def assignments(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """Split each NAME=VALUE at its first `=`."""
+    split = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"`{value}` is not of the form NAME=VALUE", param=option)
+        split[name] = text
+    return split
+
+
+def words(values: tuple[str, ...]) -> tuple[str, ...]:
+    """Split lists given with commas, or several times."""
+    return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
+
+
+def shared(function: Function) -> Function:
+    """Add the options that decide what is judged, and how."""
+    options = [
+        click.option("--select", multiple=True, metavar="CODES", help="Judge only these rules, such as HCP or CTX001."),
+        click.option("--extend-select", multiple=True, metavar="CODES", help="Judge these rules besides."),
+        click.option("--ignore", multiple=True, metavar="CODES", help="Leave these rules out."),
+        click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave files out, as in a .gitignore."),
+        click.option(
+            "--pin", "pins", multiple=True, callback=assignments, metavar="LIB=VERSION", help="Fix a library's version."
+        ),
+        click.option(
+            "--env",
+            "environment",
+            multiple=True,
+            callback=assignments,
+            metavar="NAME=VALUE",
+            help="Set a variable at launch.",
+        ),
+        click.option("--world-size", type=click.IntRange(min=1), help="The number of ranks of every launch."),
+        click.option("--gpu", default="", metavar="NAME", help="The GPU of the cluster, such as H100."),
+        click.option(
+            "--config", type=click.Path(path_type=Path), help="Use this settings file instead of the nearest."
+        ),
+        click.option("--isolated", is_flag=True, help="Use no settings file."),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def given(values: Mapping[str, Any]) -> Given:
+    """Gather the shared options out of a verb's parameters."""
+    return Given(
+        select=words(values["select"]),
+        ignore=words(values["ignore"]),
+        extend_select=words(values["extend_select"]),
+        exclude=values["exclude"],
+        pins=values["pins"],
+        environment=values["environment"],
+        world_size=values["world_size"],
+        gpu=values["gpu"],
+        config=values["config"],
+        isolated=values["isolated"],
+    )
+
+
+def settings_for(paths: tuple[str, ...], chosen: Given) -> Settings:
+    """Read the settings file in force; what is wrong in it is a usage error."""
+    from meshlint.settings.model import SettingsError
+    from meshlint.settings.read import find, load
+
+    if chosen.isolated:
+        return Settings()
+    try:
+        if chosen.config is not None:
+            if not chosen.config.is_file():
+                raise click.UsageError(f"there is no settings file `{chosen.config}`")
+            return load(chosen.config.resolve())
+        start = Path(paths[0] if paths else ".").resolve()
+        file = find(start if start.is_dir() else start.parent)
+        return load(file) if file is not None else Settings()
+    except SettingsError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def engine_options(settings: Settings, chosen: Given, **more: Any) -> Any:
+    """Make the engine's options."""
+    from meshlint.config.effective import option
+    from meshlint.engine.options import Options
+
+    return Options(
+        settings=settings,
+        select=chosen.select or None,
+        extend_select=chosen.extend_select,
+        ignore=chosen.ignore,
+        exclude=chosen.exclude,
+        pins=chosen.pins,
+        environment={k: option(v, f"--env {k}={v}") for k, v in chosen.environment.items()},
+        world_size=chosen.world_size,
+        gpu=chosen.gpu,
+        **more,
+    )

@@ -1,0 +1,111 @@
+"""The `meshlint` command: finds the verb, and turns whatever goes wrong into an exit status and one sentence."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from meshlint import __version__
+
+VERBS = {
+    "check": "Judge the launches and the code under PATH.",
+    "config": "Show the effective config of each launch, and where it was written.",
+    "explain": "Explain a rule.",
+    "rules": "List the rules.",
+    "settings": "Show the settings in force, and where each came from.",
+}
+"""Each verb, in the order of the help, with its line; its module in this room holds a click command `command`."""
+
+
+class Verbs(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Give the verbs."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a verb's module."""
+        if cmd_name not in VERBS:
+            return None
+        command = import_module(f"meshlint.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the nearest verb for one that does not exist."""
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], VERBS, 1)
+            hint = f"did you mean `{near[0]}`?" if near else f"there are: {', '.join(VERBS)}."
+            raise click.UsageError(f"there is no verb `{args[0]}`; {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs without importing them."""
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.command(
+    cls=Verbs,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit status: 0 clean; 1 findings at or above --fail-level; 2 usage or settings; 3 a fault of meshlint.",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="meshlint", message="%(prog)s %(version)s")
+def group() -> None:
+    """Find, before launch, what makes a distributed training run hang, crash late or silently train wrong."""
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command line and give its exit status."""
+    try:
+        status = group.main(arguments, prog_name="meshlint", standalone_mode=False)
+        _flush()
+    except click.exceptions.Abort:
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except BrokenPipeError:
+        _silence()
+        return 141
+    except Exception as error:
+        return _internal(error)
+    return status if isinstance(status, int) else 0
+
+
+def _flush() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+
+
+def _silence() -> None:
+    """Point standard output at nothing, so that the interpreter's own last flush stays quiet."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _internal(error: Exception) -> int:
+    if os.environ.get("MESHLINT_DEBUG") == "1":
+        raise error
+    name = type(error).__name__
+    sys.stderr.write(
+        f"meshlint: internal error ({name}); please report it with the input and the output of "
+        "`MESHLINT_DEBUG=1 meshlint ...`, which shows where.\n"
+    )
+    return 3
+
+
+if __name__ == "__main__":
+    main()

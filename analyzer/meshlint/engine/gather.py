@@ -1,0 +1,143 @@
+"""From files to launches: every surface over what it claims, with what the options say laid on top."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from meshlint.config.effective import option
+from meshlint.config.fields import FIELDS
+from meshlint.config.launch import Launch, Pin, Write
+from meshlint.config.registry import surfaces
+from meshlint.config.surface import Context, Problem, Surface
+from meshlint.config.value import Kind, Origin, State, Value
+from meshlint.engine.options import Options, UsageError
+from meshlint.place import Span
+from meshlint.sources.discover import Scope
+from meshlint.sources.tree import Tree, Unreadable
+
+MAX_VARIANTS = 16
+"""Variants of one launch that are judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file that one surface reads launches from."""
+
+    surface: Surface
+    path: str
+
+
+def context_of(scope: Scope, options: Options) -> Context:
+    """Make what the readers share; raises UsageError for a pin that is no version."""
+    settings = options.settings
+    environment = {k: Value(State.SET, v, (_setting(f"environment {k}"),)) for k, v in settings.environment.items()}
+    wanted = {**settings.versions, **options.pins}
+    pins = tuple(_pin(lib, text, "--pin" if lib in options.pins else "versions") for lib, text in wanted.items())
+    return Context(
+        tree=Tree(scope.root, scope.roots),
+        files=scope.files,
+        environment={**environment, **options.environment},
+        pins=pins,
+    )
+
+
+def _setting(text: str) -> Origin:
+    return Origin(Kind.OPTION, text=text, note=f"{text} in the settings")
+
+
+def _pin(library: str, text: str, source: str) -> Pin:
+    specifier = text if text[:1] in "<>=!~" else f"=={text}"
+    try:
+        SpecifierSet(specifier)
+        if specifier == f"=={text}":
+            Version(text)
+    except (InvalidSpecifier, InvalidVersion):
+        raise UsageError(f"`{text}` is neither a version nor a specifier set ({source} {library})") from None
+    origin = Origin(Kind.OPTION, text=f"{source} {library}={text}", note=source)
+    return Pin(library, specifier, Value(State.SET, text, (origin,)))
+
+
+def entries(scope: Scope, context: Context) -> list[Entry]:
+    """Give the files to read, in order of path."""
+    found: dict[tuple[str, str], Entry] = {}
+    for surface in surfaces():
+        claimed = [path for path in scope.asked if surface.claims(path) and _there(path, scope, context)]
+        if not claimed:
+            continue
+        for path in surface.entries(claimed, context):
+            found.setdefault((path, surface.name), Entry(surface, path))
+    return [found[key] for key in sorted(found)]
+
+
+def _there(path: str, scope: Scope, context: Context) -> bool:
+    """Leave out what git lists and nobody has, and links to files that are listed themselves."""
+    file = context.tree.root / path
+    if path in scope.named:
+        return True
+    if not file.is_symlink():
+        return file.exists()
+    try:
+        target = context.tree.shown(context.tree.locate(path))
+    except Unreadable:
+        return True
+    return target not in set_of(context) or PurePosixPath(target).name != PurePosixPath(path).name
+
+
+def set_of(context: Context) -> frozenset[str]:
+    """Give the files of the tree as a set, made once."""
+    known = context.shared.get("engine.files")
+    if not isinstance(known, frozenset):
+        known = context.shared["engine.files"] = frozenset(context.files)
+    return known
+
+
+def launches(entry: Entry, context: Context, options: Options) -> Iterator[list[Launch]]:
+    """Give the launches of an entry, each with its variants; a file that cannot be read becomes a problem."""
+    grouped: dict[tuple[str, str], list[Launch]] = {}
+    try:
+        for launch in entry.surface.launches(entry.path, context):
+            grouped.setdefault((launch.identity, launch.framework), []).append(overlay(launch, options))
+    except Unreadable as error:
+        context.problem(Span(error.path, error.line, error.column), error.sentence)
+    except RecursionError:
+        context.problem(Span(entry.path, 1), "it is nested too deeply to be read")
+    for variants in grouped.values():
+        yield variants[:MAX_VARIANTS]
+
+
+def overlay(launch: Launch, options: Options) -> Launch:
+    """Lay the options of a person over a launch: the world size and the GPU."""
+    settings = options.settings
+    changed = launch
+    world = options.world_size or settings.world_size
+    if world is not None:
+        source = f"--world-size {world}" if options.world_size else f"world-size = {world}"
+        changed = replace(changed, world=option(world, source))
+    gpu = options.gpu or settings.gpu
+    if gpu and "gpu" in FIELDS:
+        source = f"--gpu {gpu}" if options.gpu else f"gpu = {gpu}"
+        changed = replace(changed, writes=(*changed.writes, Write("@gpu", option(gpu, source))))
+    return changed
+
+
+def unreadable(scope: Scope, context: Context, claimed: Iterable[str]) -> Iterator[Problem]:
+    """Give the problems of given paths that no surface looked at: they are read, to say why nothing came of them."""
+    done = set(claimed)
+    for path in sorted(scope.named - done):
+        if PurePosixPath(path).suffix not in SUFFIXES:
+            continue
+        try:
+            context.tree.read(path)
+        except Unreadable as error:
+            yield Problem(Span(error.path, error.line, error.column), error.sentence)
+    for folder in scope.closed:
+        yield Problem(Span(folder, 1), "the folder cannot be listed")
+
+
+SUFFIXES: Sequence[str] = (".yaml", ".yml", ".sh", ".bash", ".sbatch", ".slurm", ".sub", ".toml", ".py")
+"""Kinds of files that hold launches."""

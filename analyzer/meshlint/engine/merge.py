@@ -1,0 +1,48 @@
+"""One cause, one finding: what several launches show at one place becomes one finding that lists them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from meshlint.finding import Finding, LaunchRef
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A finding of one launch, and what makes it one with those of other launches."""
+
+    cause: tuple[str, ...]
+    finding: Finding
+
+
+def merge(judged: Iterable[Judged]) -> list[Finding]:
+    """Join equal causes, sort, and tell equal fingerprints apart by an ordinal."""
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for one in judged:
+        groups.setdefault((one.cause, one.finding.span, one.finding.suppressed), []).append(one.finding)
+    return _numbered(sorted((_join(group) for group in groups.values()), key=lambda f: f.sort_key))
+
+
+def _join(findings: list[Finding]) -> Finding:
+    """Keep the gravest finding, of the first launch among equals, and list the launches of all."""
+    first = min(findings, key=lambda f: (-f.severity.rank, *(_order(launch) for launch in f.launches[:1])))
+    launches = {launch.identity: launch for finding in findings for launch in finding.launches}
+    return replace(first, launches=tuple(sorted(launches.values(), key=_order)))
+
+
+def _order(launch: LaunchRef) -> tuple[object, ...]:
+    return (launch.span, launch.identity)
+
+
+def _numbered(findings: list[Finding]) -> list[Finding]:
+    seen: dict[str, int] = {}
+    numbered = []
+    for finding in findings:
+        ordinal = seen[finding.fingerprint] = seen.get(finding.fingerprint, 0) + 1
+        if ordinal > 1:
+            text = f"{finding.fingerprint}\0{ordinal}"
+            finding = replace(finding, fingerprint=hashlib.sha256(text.encode()).hexdigest()[:20])
+        numbered.append(finding)
+    return numbered

@@ -1,0 +1,35 @@
+"""What a person asked of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from meshlint.config.value import EMPTY, Value
+from meshlint.settings.model import Settings
+
+
+class UsageError(Exception):
+    """What was asked makes no sense; the message is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The command line, beside the settings file; what is given here goes before the file.
+
+    `tick` is told how far a long run is: done, of how many, and what.
+    """
+
+    settings: Settings = field(default_factory=Settings)
+    select: tuple[str, ...] | None = None
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    pins: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
+    world_size: int | None = None
+    gpu: str = ""
+    cwd: Path = field(default_factory=Path.cwd)
+    cache: bool = True
+    tick: Callable[[int, int, str], None] | None = None

@@ -1,0 +1,100 @@
+"""The rules of a run: those of every installed pack, narrowed by what a person selected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+
+from meshlint.finding import RuleInfo
+from meshlint.rule import LaunchRule, ProgramRule, Rule
+
+GROUP = "meshlint.rules"
+
+
+class UnknownRule(Exception):  # noqa: N818 - shown as one sentence
+    """A code or family that no installed rule has."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """Every installed rule, by code, and the codes that are judged in this run."""
+
+    rules: tuple[type[Rule], ...]
+    selected: frozenset[str]
+    narrowed: bool = False
+    """Some rule is left out by `--select` or the like, so that silence proves nothing about suppressions."""
+
+    def launch_rules(self) -> list[LaunchRule]:
+        """Give the selected rules about launches."""
+        return [rule() for rule in self.rules if issubclass(rule, LaunchRule) and rule.code in self.selected]
+
+    def program_rules(self) -> list[ProgramRule]:
+        """Give the selected rules about Python source."""
+        return [rule() for rule in self.rules if issubclass(rule, ProgramRule) and rule.code in self.selected]
+
+    def get(self, code: str) -> type[Rule] | None:
+        """Give a rule by its code."""
+        return next((rule for rule in self.rules if rule.code == code), None)
+
+
+def load() -> tuple[type[Rule], ...]:
+    """Give every installed rule, in order of code; the first pack that brings a code keeps it."""
+    found: dict[str, type[Rule]] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda e: (e.name != "meshlint", e.name, e.value)):
+        for rule in entry.load()():
+            found.setdefault(rule.code, rule)
+    return tuple(found[code] for code in sorted(found))
+
+
+def narrow(
+    rules: tuple[type[Rule], ...],
+    select: Sequence[str] | None = None,
+    extend: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+) -> RuleSet:
+    """Choose rules by code, family (`HCP`) or `ALL`; a code goes before a family, and `ignore` before `select`.
+
+    Raises UnknownRule with the nearest code for a word that names nothing.
+    """
+    wanted = _matches(rules, ("ALL",) if select is None else select) | _matches(rules, extend)
+    for word in ignore:
+        gone = _matches(rules, (word,))
+        exact = {*(select or ()), *extend}
+        wanted -= {code for code in gone if word == code or code not in exact}
+    every = frozenset(rule.code for rule in rules)
+    return RuleSet(rules, frozenset(wanted), narrowed=wanted != every)
+
+
+def _matches(rules: tuple[type[Rule], ...], words: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    for word in words:
+        hits = {rule.code for rule in rules if word in ("ALL", rule.code, rule.family(), rule.slug)}
+        if not hits:
+            raise UnknownRule(f"there is no rule `{word}`{nearest(rules, word)}")
+        found |= hits
+    return found
+
+
+def nearest(rules: Iterable[type[Rule]], word: str) -> str:
+    """Give `; did you mean X?`, or nothing where no code is near."""
+    from difflib import get_close_matches
+
+    names = [n for rule in rules for n in (rule.code, rule.slug, rule.family())]
+    near = get_close_matches(word, sorted(set(names)), 1) or get_close_matches(word.upper(), sorted(set(names)), 1)
+    return f"; did you mean `{near[0]}`?" if near else ""
+
+
+def describe(rules: Iterable[type[Rule]]) -> tuple[RuleInfo, ...]:
+    """Give what reports say of the rules."""
+    return tuple(RuleInfo(r.code, r.slug, r.severity, summary(r), page(r)) for r in rules)
+
+
+def summary(rule: type[Rule]) -> str:
+    """Give the first sentence of a rule's page."""
+    return " ".join((rule.__doc__ or "").strip().split("\n\n")[0].split())
+
+
+def page(rule: type[Rule]) -> str:
+    """Give the address of a rule's page, relative to the docs."""
+    return f"rules/{rule.code}.md"

@@ -1,0 +1,157 @@
+"""Full text: a finding that a stranger can act on, with the lines of every value that took part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from meshlint.finding import Coverage, Finding, LaunchRef, NotJudged, Outcome, Report, Severity
+from meshlint.place import Span
+from meshlint.report.style import Style
+from meshlint.report.text import clean, plural
+
+MAX_LAUNCHES = 5
+MAX_WIDTH = 160
+MAX_REASONS = 3
+
+OUTCOMES = {
+    Outcome.HANG: "the run hangs",
+    Outcome.CRASH_START: "the run crashes at start",
+    Outcome.CRASH_LATE: "the run crashes late",
+    Outcome.WRONG: "the run goes on and is wrong",
+    Outcome.IGNORED: "the setting is ignored",
+    Outcome.SLOW: "the run is slow",
+    Outcome.NONE: "",
+}
+
+
+def render(report: Report, style: Style, verbose: bool = False) -> Iterator[str]:
+    """Give the lines of the report."""
+    shown = [f for f in report.findings if not f.suppressed and not f.baselined]
+    lines = {path: text.split("\n") for path, text in report.sources.items()}
+    for finding in shown:
+        yield from _finding(finding, lines, style)
+        yield ""
+    yield from _summary(report, shown, style)
+    yield from _coverage(report.coverage, style, verbose)
+
+
+def _finding(finding: Finding, lines: dict[str, list[str]], style: Style) -> Iterator[str]:
+    severity = finding.severity.value
+    yield f"{style(severity, f'{severity}[{finding.code}]')} {style('bold', finding.slug)}: {clean(finding.message)}"
+    outcome = OUTCOMES[finding.outcome]
+    yield f"  {style('place', _place(finding.span))}" + (f"  ({outcome})" if outcome else "")
+    yield from _snippet(finding.span, lines, style)
+    for related in finding.related:
+        yield f"  {style('place', _place(related.span))}  {clean(related.label)}"
+        yield from _line(related.span, lines, style)
+    yield from _facts(finding)
+
+
+def _facts(finding: Finding) -> Iterator[str]:
+    if finding.versions:
+        yield "  versions: " + "; ".join(f"{lib} {clean(text)}" for lib, text in sorted(finding.versions.items()))
+    if finding.fix is not None:
+        yield f"  fix: {clean(finding.fix.description)}"
+    if finding.reproducer:
+        yield f"  see it happen: {clean(finding.reproducer)}"
+    if finding.launches:
+        yield f"  breaks: {_launches(finding.launches)}"
+
+
+def _launches(launches: Sequence[LaunchRef]) -> str:
+    named = ", ".join(clean(launch.identity) for launch in launches[:MAX_LAUNCHES])
+    more = len(launches) - MAX_LAUNCHES
+    return f"{named}, and {more} more ({len(launches)} launches)" if more > 0 else named
+
+
+def _place(span: Span) -> str:
+    return f"{clean(span.path)}:{span.line}:{span.column}"
+
+
+def _snippet(span: Span, lines: dict[str, list[str]], style: Style) -> Iterator[str]:
+    text = _text(span, lines)
+    if text is None:
+        return
+    margin = " " * len(str(span.line))
+    start = clean(text[: span.column - 1])
+    last = span.end_column - 1 if span.end_line == span.line else len(text)
+    marked = clean(text[span.column - 1 : last]) or " "
+    line, before, width = _window(start + marked + clean(text[last:]), len(start), len(marked))
+    yield f"  {style('dim', f'{margin} |')}"
+    yield f"  {style('dim', f'{span.line} |')} {line}"
+    yield f"  {style('dim', f'{margin} |')} {' ' * before}{style('bold', '^' * width)}"
+
+
+def _window(line: str, start: int, width: int) -> tuple[str, int, int]:
+    """Cut a long line down around the marked part."""
+    if len(line) <= MAX_WIDTH:
+        return line.rstrip(), start, width
+    left = max(0, start - MAX_WIDTH // 4)
+    width = min(width, MAX_WIDTH // 2)
+    cut = line[left : left + MAX_WIDTH]
+    return ("..." if left else "") + cut.rstrip() + "...", start - left + (3 if left else 0), width
+
+
+def _line(span: Span, lines: dict[str, list[str]], style: Style) -> Iterator[str]:
+    text = _text(span, lines)
+    if text is not None and text.strip():
+        shown = clean(text).strip()
+        yield f"  {style('dim', f'{span.line} |')} {shown[:MAX_WIDTH]}{'...' if len(shown) > MAX_WIDTH else ''}"
+
+
+def _text(span: Span, lines: dict[str, list[str]]) -> str | None:
+    of_file = lines.get(span.path)
+    return of_file[span.line - 1] if of_file is not None and 0 < span.line <= len(of_file) else None
+
+
+def _summary(report: Report, shown: list[Finding], style: Style) -> Iterator[str]:
+    if not shown:
+        if report.coverage:
+            yield style("good", "No findings.")
+        return
+    counts = [
+        style(severity.value, plural(number, severity.value, "infos" if severity is Severity.INFO else ""))
+        for severity in Severity
+        if (number := sum(f.severity is severity for f in shown))
+    ]
+    hidden = sum(bool(f.suppressed) for f in report.findings)
+    yield ", ".join(counts) + (f" ({hidden} suppressed)" if hidden else "") + "."
+
+
+def _coverage(coverage: Sequence[Coverage], style: Style, verbose: bool) -> Iterator[str]:
+    if not coverage:
+        return
+    if verbose:
+        for one in coverage:
+            yield from _launch_coverage(one)
+        return
+    stopped = sum(bool(c.not_judged) for c in coverage)
+    if not stopped:
+        yield style("dim", f"Every rule was judged in {plural(len(coverage), 'launch')}.")
+        return
+    tail = f"; --verbose tells what stopped the others in {stopped}" if len(coverage) > 1 else ""
+    yield style("dim", f"{plural(len(coverage), 'launch')}; {_how_far(coverage)}{tail}")
+
+
+def _how_far(coverage: Sequence[Coverage]) -> str:
+    """Say how many rules were judged, and the most frequent reasons why others were not."""
+    judged = sorted(len(c.judged) for c in coverage)
+    total = max(len(c.judged) + len(c.not_judged) for c in coverage)
+    few = f"{judged[0]} to {judged[-1]}" if judged[0] != judged[-1] else str(judged[0])
+    reasons: dict[tuple[str, str], set[str]] = {}
+    for one in coverage:
+        for stop in one.not_judged:
+            reasons.setdefault((stop.field, stop.reason), set()).add(stop.code)
+    frequent = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))[:MAX_REASONS]
+    named = "; ".join(f"{', '.join(sorted(codes))}: {field} ({clean(reason)})" for (field, reason), codes in frequent)
+    return f"{few} of {total} rules judged; not judged: {named}"
+
+
+def _launch_coverage(one: Coverage) -> Iterator[str]:
+    total = len(one.judged) + len(one.not_judged)
+    yield f"{clean(one.launch.identity)} ({one.framework}, {one.surface}): {len(one.judged)} of {total} rules judged"
+    grouped: dict[tuple[str, str], list[NotJudged]] = {}
+    for stop in one.not_judged:
+        grouped.setdefault((stop.field, stop.reason), []).append(stop)
+    for (field, reason), stops in grouped.items():
+        yield f"  not judged: {', '.join(s.code for s in stops)}: {field} ({clean(reason)})"

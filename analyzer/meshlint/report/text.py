@@ -1,0 +1,35 @@
+"""Text from analysed files, made safe to show: no escape sequence, no direction override, no lone surrogate."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+
+
+def clean(text: str) -> str:
+    """Give text of one line with every control or invisible character spelt out (`\\x1b`, `\\u202e`).
+
+    Bytes of file names that are not UTF-8 come out as `\\xNN`. A tab becomes a space.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_shown(char) for char in text)
+
+
+def _shown(char: str) -> str:
+    if char == "\t":
+        return " "
+    code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    if unicodedata.category(char) not in _HIDDEN:
+        return char
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def plural(number: int, noun: str, many: str = "") -> str:
+    """Give `1 launch`, `2 launches`."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {many or noun + ('es' if noun.endswith(('ch', 's', 'x')) else 's')}"

@@ -1,0 +1,41 @@
+"""What can be set, and where each setting came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+class SettingsError(Exception):
+    """A settings file that is wrong; the message is one sentence with file and line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that a settings file can say; the defaults where there is none.
+
+    `select` None means every rule. `per_file_ignores` maps a pattern, as in a `.gitignore`, to codes. `versions` maps
+    a library to an exact version or a specifier set. `file` is where it was read, `lines` the line of each key.
+    """
+
+    select: tuple[str, ...] | None = None
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    fail_level: str = "error"
+    versions: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    world_size: int | None = None
+    gpu: str = ""
+    cache_dir: str = ""
+    models: Mapping[str, Any] = field(default_factory=dict)
+    file: Path | None = None
+    lines: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def base(self) -> Path | None:
+        """Give the folder that the patterns count from."""
+        return self.file.parent if self.file is not None else None

@@ -1,0 +1,239 @@
+"""Finding files: what a person asked for, and all else of the tree around it.
+
+In a checkout git names the files (tracked, and untracked ones that are not ignored); elsewhere a walk honours
+`.gitignore` files. Links are never followed to folders, and git runs with hooks and monitors off.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+MAX_FILES = 500_000
+"""Files listed in one tree; what lies beyond is not looked at."""
+
+_PROJECT_MARKS = ("pyproject.toml", "setup.py", "meshlint.toml")
+_SKIPPED_FOLDERS = frozenset(
+    {".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache"}
+)
+_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a run looks at.
+
+    `root` is the folder that paths are shown relative to, `roots` the folders that may be read. `files` are all files
+    of the tree around the given paths, `asked` those to judge, `named` those among them that a person spelt out; all
+    as shown, sorted. `closed` are folders that could not be listed, `missing` given paths that do not exist.
+    """
+
+    root: Path
+    roots: tuple[Path, ...]
+    files: tuple[str, ...]
+    asked: tuple[str, ...]
+    named: frozenset[str] = frozenset()
+    closed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    in_git: bool = False
+
+
+@dataclass(slots=True)
+class Listing:
+    """The files under one base folder, absolute, and the folders that could not be listed."""
+
+    base: Path
+    files: list[str] = field(default_factory=list)
+    closed: list[str] = field(default_factory=list)
+    from_git: bool = False
+
+
+def repository(path: Path) -> Path | None:
+    """Give the root of the checkout that holds a path, or None."""
+    return next((folder for folder in (path, *path.parents) if (folder / ".git").exists()), None)
+
+
+def project(path: Path) -> Path | None:
+    """Give the nearest folder, from a path upward, that looks like the top of a project without a checkout."""
+    for folder in (path, *path.parents):
+        if folder == Path.home() or folder.parent == folder:
+            return None
+        if any((folder / mark).is_file() for mark in _PROJECT_MARKS):
+            return folder
+    return None
+
+
+def discover(given: Sequence[str], cwd: Path, exclude: Iterable[str] = (), exclude_base: Path | None = None) -> Scope:
+    """Look at the given paths (the current folder where there is none).
+
+    `exclude` are patterns as in a `.gitignore`, counted from `exclude_base`; they hold for given paths too.
+    """
+    cwd = cwd.resolve()
+    paths, missing = _resolve(given or (".",), cwd)
+    bases = _bases(paths)
+    root = _root(bases, cwd)
+    listings = [_list(base, paths) for base in bases]
+    kept = _excluder(list(exclude), exclude_base or root)
+    absolute = sorted({f for listing in listings for f in listing.files if kept(f)})
+    asked, named = _asked(paths, absolute, kept)
+    shown = _shower(root)
+    return Scope(
+        root=root,
+        roots=tuple(dict.fromkeys((*bases, *(p if p.is_dir() else p.parent for p in paths)))),
+        files=tuple(sorted({shown(f) for f in (*absolute, *asked)})),
+        asked=tuple(sorted({shown(f) for f in asked})),
+        named=frozenset(shown(f) for f in named),
+        closed=tuple(sorted(shown(f) for listing in listings for f in listing.closed)),
+        missing=tuple(missing),
+        in_git=any(listing.from_git for listing in listings),
+    )
+
+
+def _resolve(given: Sequence[str], cwd: Path) -> tuple[list[Path], list[str]]:
+    paths: list[Path] = []
+    missing: list[str] = []
+    for text in given:
+        try:
+            path = (cwd / text).resolve()
+            found = os.path.lexists(path)
+        except (OSError, RuntimeError, ValueError):
+            found = False
+        if found:
+            paths.append(path)
+        else:
+            missing.append(text)
+    return paths, missing
+
+
+def _bases(paths: Iterable[Path]) -> list[Path]:
+    """Give the top folder around each path: its checkout, its project, or itself."""
+    bases: dict[Path, None] = {}
+    for path in paths:
+        folder = path if path.is_dir() else path.parent
+        bases.setdefault(repository(folder) or project(folder) or folder)
+    return list(bases)
+
+
+def _root(bases: list[Path], cwd: Path) -> Path:
+    if len(bases) == 1:
+        base = bases[0]
+        whole = (base / ".git").exists() or not base.is_relative_to(cwd)
+        return base if whole else cwd
+    if not bases or all(base.is_relative_to(cwd) for base in bases):
+        return cwd
+    return Path(os.path.commonpath(bases))
+
+
+def _list(base: Path, paths: Iterable[Path]) -> Listing:
+    """List everything under a base: by git, by a walk, or one folder only where a lone file was given."""
+    listed = _git_files(base) if (base / ".git").exists() else None
+    if listed is not None:
+        return listed
+    lone = project(base) is None and not any(p.is_dir() and p.is_relative_to(base) for p in paths)
+    return walk(base, deep=not lone)
+
+
+def _git_files(base: Path) -> Listing | None:
+    command = [*_GIT, "-C", str(base), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    environment["GIT_OPTIONAL_LOCKS"] = "0"
+    try:
+        done = subprocess.run(command, capture_output=True, check=True, env=environment, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    names = [os.fsdecode(raw) for raw in done.stdout.split(b"\0") if raw and not raw.endswith(b"/")]
+    top = _top(base)
+    return Listing(base, [top + name for name in names[:MAX_FILES]], from_git=True)
+
+
+def walk(base: Path, deep: bool = True) -> Listing:
+    """List the files under a folder without git; links to folders are not followed."""
+    listing = Listing(base)
+    todo: list[tuple[str, tuple[_Ignore, ...]]] = [(str(base), ())]
+    while todo and len(listing.files) < MAX_FILES:
+        folder, ignores = todo.pop()
+        try:
+            with os.scandir(folder) as found:
+                entries = sorted(found, key=lambda e: e.name)
+        except OSError:
+            listing.closed.append(folder)
+            continue
+        if any(e.name == ".gitignore" for e in entries):
+            ignores = (*_ignores(folder), *ignores)
+        for entry in entries:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if _ignored(entry.path, is_folder, ignores):
+                continue
+            if not is_folder:
+                if not (entry.is_symlink() and Path(entry.path).is_dir()):
+                    listing.files.append(entry.path)
+            elif deep and entry.name not in _SKIPPED_FOLDERS:
+                todo.append((entry.path, ignores))
+    return listing
+
+
+@dataclass(frozen=True, slots=True)
+class _Ignore:
+    folder: str
+    spec: GitIgnoreSpec
+
+
+def _ignores(folder: str) -> Iterator[_Ignore]:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        lines = (Path(folder) / ".gitignore").read_text("utf-8", "replace").splitlines()
+        yield _Ignore(folder, GitIgnoreSpec.from_lines(lines))
+    except (OSError, ValueError):
+        return
+
+
+def _ignored(path: str, is_folder: bool, ignores: tuple[_Ignore, ...]) -> bool:
+    for ignore in ignores:
+        relative = path[len(ignore.folder) + 1 :] + ("/" if is_folder else "")
+        decided = ignore.spec.check_file(relative).include
+        if decided is not None:
+            return decided
+    return False
+
+
+def _excluder(patterns: list[str], base: Path) -> Callable[[str], bool]:
+    """Give a test that says of an absolute path whether it is kept."""
+    if not patterns:
+        return lambda file: True
+    from pathspec import GitIgnoreSpec
+
+    spec = GitIgnoreSpec.from_lines(patterns)
+    top = _top(base)
+    return lambda file: not (file.startswith(top) and spec.match_file(file[len(top) :].replace(os.sep, "/")))
+
+
+def _asked(paths: Iterable[Path], absolute: list[str], kept: Callable[[str], bool]) -> tuple[list[str], list[str]]:
+    asked: list[str] = []
+    named: list[str] = []
+    for path in paths:
+        if not path.is_dir():
+            if kept(str(path)):
+                named.append(str(path))
+            continue
+        top = _top(path)
+        inside = [f for f in absolute if f.startswith(top)]
+        asked += inside or [f for f in walk(path).files if kept(f)]  # a folder that git ignores, spelt out
+    return [*asked, *named], named
+
+
+def _shower(root: Path) -> Callable[[str], str]:
+    """Give a function from absolute paths to paths as shown."""
+    top = _top(root)
+    return lambda file: (file[len(top) :] if file.startswith(top) else file).replace(os.sep, "/")
+
+
+def _top(folder: Path) -> str:
+    return str(folder).rstrip(os.sep) + os.sep

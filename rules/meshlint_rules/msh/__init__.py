@@ -1,0 +1,1 @@
+"""Housekeeping: suppressions, and files that cannot be read."""

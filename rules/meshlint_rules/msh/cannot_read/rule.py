@@ -1,0 +1,46 @@
+"""MSH003: a file in scope that cannot be read."""
+
+from __future__ import annotations
+
+from meshlint.rule import HouseRule, Outcome, Severity
+
+
+class CannotRead(HouseRule):
+    """A file that a launch needs cannot be read or parsed.
+
+    ## What it does
+
+    Reports a file in scope that is not what its name says (YAML that does not parse, a binary, an encoding other
+    than UTF-8), that is too large, closed to the reader, part of a circle, or outside the folders that meshlint may
+    read. It is an error for a path that you named, and a warning for one that was found in a folder. All other files
+    are judged as ever.
+
+    ## Why is this bad
+
+    Launches that need the file are not judged. Without the report, silence would look like a clean bill.
+
+    ## Example
+
+    ```yaml
+    MODEL_ARGS: {--context-parallel-size: 2
+    ```
+
+    The brace is never closed.
+
+    ## Use instead
+
+    Mend the file, or leave it out:
+
+    ```toml
+    [tool.meshlint]
+    exclude = ["templates/**"]
+    ```
+    """
+
+    code = "MSH003"
+    slug = "cannot-read"
+    severity = Severity.WARNING
+    outcomes = (Outcome.NONE,)
+
+
+RULE = CannotRead
