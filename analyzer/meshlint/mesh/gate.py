@@ -1,0 +1,312 @@
+"""Gates: value numbers, which are hash-consed expressions over what can differ between ranks.
+
+Two expressions of one `Values` table are equal exactly if they are the same object. Each carries `var`, the mask of
+leaf dims along which it can differ between ranks, whether something rank-local is in it, and whether a name was its
+only evidence. `meshlint.mesh.evaluate` computes them on a concrete mesh.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from meshlint.mesh.dims import ALL
+from meshlint.mesh.group import Group
+
+
+class Origin(str, Enum):
+    """Where an atom's value comes from, which decides how the simulation chooses it."""
+
+    CONFIG = "config"
+    """The same on all ranks, any value: every choice must be safe."""
+    CONTRACT = "contract"
+    """One outside fact that every rank reads alike: one choice for a run, and some choice must be safe."""
+    UNKNOWN = "unknown"
+    """Unresolved: assumed uniform and treated as a contract; never evidence."""
+    OPAQUE = "opaque"
+    """A function of the coordinates in `var`, which function is not known: every function must be safe."""
+    LOCAL = "local"
+    """Free for each rank: data, files, clocks."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expr:
+    """One value number. Make them by a `Values` table only.
+
+    `op` with `args`: `lit`(value), `rank`, `coord`(mask), `extent`(mask), `grank`(group), `global`(group, place),
+    `size`(group), `member`(group), `atom`(key, origin, count), `recv`(slot), the arithmetic `+ - * // % min max`, the tests
+    `== < <= in not and or`, `ite`(condition, then, else), `list`(elements), `range`(start, stop, step),
+    `for`(name, sequence, body), `var`(name).
+    """
+
+    id: int
+    op: str
+    args: tuple[Any, ...]
+    var: int
+    local: bool = False
+    weak: bool = False
+
+    def __repr__(self) -> str:
+        return show(self)
+
+
+Operand = Expr | int | bool | str | None
+
+_SWAPPED = {"!=": "==", ">=": "<", ">": "<="}
+_ARITHMETIC = frozenset({"+", "-", "*", "//", "%", "min", "max"})
+_TESTS = frozenset({"==", "<", "<=", "in"})
+
+
+@dataclass(slots=True)
+class Values:
+    """The table of one program's value numbers; ids follow the order of making."""
+
+    _table: dict[tuple[Any, ...], Expr] = field(default_factory=dict)
+
+    def _make(self, op: str, args: tuple[Any, ...], var: int, local: bool = False, weak: bool = False) -> Expr:
+        key = (op, var, local, weak, *((type(arg).__name__, arg) for arg in args))
+        found = self._table.get(key)
+        if found is None:
+            found = self._table[key] = Expr(len(self._table), op, args, var, local, weak)
+        return found
+
+    def lit(self, value: int | bool | str | None) -> Expr:
+        """Make a literal."""
+        return self._make("lit", (value,), 0)
+
+    def of(self, value: Operand) -> Expr:
+        """Turn a Python value into a literal; an expression stays."""
+        return value if isinstance(value, Expr) else self.lit(value)
+
+    def rank(self) -> Expr:
+        """Make the global rank."""
+        return self._make("rank", (), ALL)
+
+    def world(self) -> Expr:
+        """Make the number of ranks."""
+        return self._make("extent", (ALL,), 0)
+
+    def coord(self, mask: int, *, weak: bool = False) -> Expr:
+        """Make the place of a rank along the leaves in `mask` (`tp_rank`)."""
+        return self.rank() if mask == ALL and not weak else self._make("coord", (mask,), mask, weak=weak)
+
+    def extent(self, mask: int) -> Expr:
+        """Make the number of ranks along `mask` (`tp_size`)."""
+        return self._make("extent", (mask,), 0)
+
+    def group_rank(self, group: Group) -> Expr:
+        """Make the place of a rank in its instance of `group`."""
+        if group.members is None and group.lists is None:
+            return self.coord(group.dims, weak=group.weak)
+        return self._make("grank", (group,), ALL if group.lists is not None else group.dims, weak=group.weak)
+
+    def global_rank(self, group: Group, index: Operand) -> Expr:
+        """Make the global rank of place `index` in a rank's instance (`get_global_rank`, a source-rank getter)."""
+        place = self.of(index)
+        return self._make("global", (group, place), (ALL & ~group.dims) | place.var, weak=group.weak)
+
+    def size(self, group: Group) -> Expr:
+        """Make the size of a rank's instance of `group`."""
+        if group.members is None and group.lists is None:
+            return self.extent(group.dims)
+        return self._make("size", (group,), 0, weak=group.weak)
+
+    def member(self, group: Group) -> Expr:
+        """Make the test whether a rank has an instance of `group` (`group is not None`, `rank in ranks`)."""
+        if group.members is not None:
+            return group.members
+        if group.lists is None:
+            return self.lit(True)
+        return self._make("member", (group,), ALL, weak=group.weak)
+
+    def first(self, mask: int, *, weak: bool = False) -> Expr:
+        """Make the test for the first place along `mask` (`is_pipeline_first_stage`)."""
+        return self.compare("==", self.coord(mask, weak=weak), 0)
+
+    def last(self, mask: int, *, weak: bool = False) -> Expr:
+        """Make the test for the last place along `mask`."""
+        return self.compare("==", self.coord(mask, weak=weak), self.arithmetic("-", self.extent(mask), 1))
+
+    def atom(self, key: str, origin: Origin, *, var: int = 0, count: bool = False, weak: bool = False) -> Expr:
+        """Make a fact that is not computed: a truth value, or a number if `count`.
+
+        `var` matters for OPAQUE (a function of those coordinates); LOCAL is always ALL, the others are uniform.
+        """
+        var = {Origin.LOCAL: ALL, Origin.OPAQUE: var}.get(origin, 0)
+        return self._make("atom", (key, origin, count), var, local=origin is Origin.LOCAL, weak=weak)
+
+    def received(self, slot: str, *, var: int = 0) -> Expr:
+        """Make the value that an operation with `into=slot` left on this rank; `var` as far as dataflow knows it."""
+        return self._make("recv", (slot,), var)
+
+    def arithmetic(self, op: str, left: Operand, right: Operand) -> Expr:
+        """Make `left op right` for + - * // % min max; literals fold."""
+        if op not in _ARITHMETIC:
+            raise ValueError(op)
+        return self._binary(op, self.of(left), self.of(right))
+
+    def compare(self, op: str, left: Operand, right: Operand) -> Expr:
+        """Make a test; != >= > become the negation of == < <=, so that opposite tests are one atom."""
+        if op == "not in":
+            return self.negate(self.compare("in", left, right))
+        if op in _SWAPPED:
+            return self.negate(self.compare(_SWAPPED[op], left, right))
+        if op not in _TESTS:
+            raise ValueError(op)
+        first, second = self.of(left), self.of(right)
+        if op == "==" and second.id < first.id:
+            first, second = second, first
+        return self._binary(op, first, second)
+
+    def _binary(self, op: str, left: Expr, right: Expr) -> Expr:
+        if left.op == "lit" and right.op == "lit":
+            folded = fold(op, left.args[0], right.args[0])
+            if folded is not None:
+                return self.lit(folded)
+        if left is right and op in ("==", "<="):
+            return self.lit(True)
+        return self._make(op, (left, right), left.var | right.var, left.local or right.local, left.weak or right.weak)
+
+    def negate(self, value: Operand) -> Expr:
+        """Make `not value`."""
+        expr = self.of(value)
+        if expr.op == "not":
+            inner: Expr = expr.args[0]
+            return inner
+        if expr.op == "lit":
+            return self.lit(not expr.args[0])
+        return self._make("not", (expr,), expr.var, expr.local, expr.weak)
+
+    def both(self, *values: Operand) -> Expr:
+        """Make the conjunction, in the order given, short circuit as in Python."""
+        return self._junction("and", False, values)
+
+    def either(self, *values: Operand) -> Expr:
+        """Make the disjunction."""
+        return self._junction("or", True, values)
+
+    def _junction(self, op: str, absorbing: bool, values: tuple[Operand, ...]) -> Expr:
+        parts: list[Expr] = []
+        for value in values:
+            expr = self.of(value)
+            parts += list(expr.args) if expr.op == op else [expr]
+        kept: list[Expr] = []
+        for part in parts:
+            if part.op == "lit" and bool(part.args[0]) is absorbing:
+                return self.lit(absorbing)
+            if part.op != "lit" and part not in kept:
+                kept.append(part)
+        if len(kept) < 2:
+            return kept[0] if kept else self.lit(not absorbing)
+        return self._make(op, tuple(kept), *_merged(tuple(kept)))
+
+    def choose(self, condition: Expr, then: Operand, otherwise: Operand) -> Expr:
+        """Make phi(condition, then, otherwise): control dependence counts in `var`."""
+        first, second = self.of(then), self.of(otherwise)
+        if first is second:
+            return first
+        if condition.op == "lit":
+            return first if condition.args[0] else second
+        if condition.op == "not":
+            return self.choose(condition.args[0], second, first)
+        if first.op == "lit" and second.op == "lit" and (first.args[0], second.args[0]) == (True, False):
+            return condition
+        return self._make("ite", (condition, first, second), *_merged((condition, first, second)))
+
+    def ranks(self, elements: tuple[Operand, ...]) -> Expr:
+        """Make a list of values (ranks, or lists of ranks)."""
+        parts = tuple(self.of(element) for element in elements)
+        return self._make("list", parts, *_merged(parts))
+
+    def range(self, start: Operand, stop: Operand, step: Operand = 1) -> Expr:
+        """Make `range(start, stop, step)`."""
+        parts = (self.of(start), self.of(stop), self.of(step))
+        return self._make("range", parts, *_merged(parts))
+
+    def each(self, name: str, sequence: Expr, body: Expr) -> Expr:
+        """Make `[body for name in sequence]`; `name` is read by `bound`. Names must be unique in one expression."""
+        return self._make("for", (name, sequence, body), *_merged((sequence, body)))
+
+    def bound(self, name: str) -> Expr:
+        """Make the loop variable of an enclosing `each`."""
+        return self._make("var", (name,), 0)
+
+    def rebuilt(self, expr: Expr, change: dict[int, Expr]) -> Expr:
+        """Replace sub-expressions by id; parents are made anew so that they fold."""
+        if expr.id in change:
+            return change[expr.id]
+        if not any(isinstance(arg, Expr) for arg in expr.args):
+            return expr
+        args = tuple(self.rebuilt(arg, change) if isinstance(arg, Expr) else arg for arg in expr.args)
+        change[expr.id] = result = expr if args == expr.args else self._again(expr, args)
+        return result
+
+    def _again(self, expr: Expr, args: tuple[Any, ...]) -> Expr:
+        if expr.op == "not":
+            return self.negate(args[0])
+        if expr.op in ("and", "or"):
+            return self.both(*args) if expr.op == "and" else self.either(*args)
+        if expr.op == "ite":
+            return self.choose(*args)
+        if expr.op in _TESTS:
+            return self.compare(expr.op, *args)
+        if expr.op in _ARITHMETIC:
+            return self.arithmetic(expr.op, *args)
+        parts = tuple(arg for arg in args if isinstance(arg, Expr))
+        return self._make(expr.op, args, *_merged(parts))
+
+
+def _merged(parts: tuple[Expr, ...]) -> tuple[int, bool, bool]:
+    var = 0
+    for part in parts:
+        var |= part.var
+    return var, any(part.local for part in parts), any(part.weak for part in parts)
+
+
+def fold(op: str, left: Any, right: Any) -> Any:
+    """Compute `left op right`; None where that has no value (a type that does not fit, division by zero)."""
+    if op == "==":
+        return left == right
+    if op == "in":
+        return left in right if isinstance(right, (tuple, list)) else None
+    if not isinstance(left, int) or not isinstance(right, int):
+        return None
+    if op in ("//", "%"):
+        return None if right == 0 else (left // right if op == "//" else left % right)
+    table = {"+": left + right, "-": left - right, "*": left * right, "<": left < right, "<=": left <= right}
+    return table[op] if op in table else (min(left, right) if op == "min" else max(left, right))
+
+
+def atoms(expr: Expr) -> tuple[Expr, ...]:
+    """Give the atoms and received values in `expr`, each once, in order of appearance."""
+    found: dict[int, Expr] = {}
+    seen: set[int] = set()
+    stack = [expr]
+    while stack:
+        here = stack.pop()
+        if here.id in seen:
+            continue
+        seen.add(here.id)
+        if here.op in ("atom", "recv"):
+            found[here.id] = here
+        stack += [arg for arg in reversed(here.args) if isinstance(arg, Expr)]
+    return tuple(found.values())
+
+
+def show(expr: Expr, depth: int = 6) -> str:
+    """Write an expression for people: short, and cut off below `depth`."""
+    if depth == 0:
+        return "..."
+    args = [
+        show(arg, depth - 1) if isinstance(arg, Expr) else str(getattr(arg, "name", "") or arg) for arg in expr.args
+    ]
+    if expr.op == "lit":
+        return repr(expr.args[0])
+    if expr.op in ("atom", "var"):
+        return str(expr.args[0])
+    if expr.op == "not":
+        return f"not {args[0]}"
+    if expr.op in ("and", "or") or expr.op in _TESTS or (expr.op in _ARITHMETIC and expr.op not in ("min", "max")):
+        return "(" + f" {expr.op} ".join(args) + ")"
+    return f"{expr.op}({', '.join(args)})" if args else expr.op

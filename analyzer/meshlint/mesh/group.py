@@ -1,0 +1,54 @@
+"""Process groups: partitions of the ranks, with members and an identity.
+
+A group is a *name* for many instances: `dims` says over which leaves one instance varies, `members` which ranks have
+an instance at all (the embedding group: first and last stage), `lists` gives the instances as lists of ranks where the
+program says them itself. Which instance a rank is in is answered by `meshlint.mesh.evaluate`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from meshlint.mesh.dims import ALL
+
+if TYPE_CHECKING:
+    from meshlint.mesh.gate import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A partition of (some of) the ranks.
+
+    `dims`: mask of leaf dims; ALL for the world. `members`: a condition on coordinates that a rank of the group
+    satisfies, or None for all ranks. `lists`: an expression that gives the instances as lists of global ranks, or
+    None for the product of `dims`. `identity`: which communicator it is where that is known ("" is unknown, and equals
+    any other of the same partition). `name`: what messages call it. `weak`: known by its name only.
+    """
+
+    dims: int
+    members: Expr | None = None
+    lists: Expr | None = None
+    identity: str = ""
+    name: str = ""
+    weak: bool = False
+
+    @property
+    def partition(self) -> tuple[int, int, int]:
+        """The key of the partition alone: dims, members and lists."""
+        members, lists = self.members, self.lists
+        return (self.dims, -1 if members is None else members.id, -1 if lists is None else lists.id)
+
+    def same_partition(self, other: Group) -> bool:
+        """Say whether both split the ranks alike."""
+        return self.partition == other.partition
+
+    def may_equal(self, other: Group) -> bool:
+        """Say whether both may be one communicator: equal partition, and no two known identities that differ."""
+        if self.partition != other.partition:
+            return False
+        return not self.identity or not other.identity or self.identity == other.identity
+
+
+WORLD = Group(ALL, name="world")
+"""The default group."""

@@ -1,0 +1,480 @@
+"""Protocol terms: what a function does to groups, as an immutable graph of shared nodes.
+
+A term is built from the last statement back: every constructor takes what comes after, so that exits vanish
+(`if c: A; return` followed by R is `alt(c, A, R)`). Each node has an `id` (with its places) and a `shape` (without):
+two terms do the same exactly if their shapes are equal. The constructors of `Terms` normalise: equal branches join,
+equal first events are lifted out of a branch, loops without events vanish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from meshlint.mesh.gate import Expr, Values
+from meshlint.mesh.group import Group
+from meshlint.place import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where something stands: its place, what is written there, and the call by which the caller reached it."""
+
+    span: Span
+    label: str = ""
+    via: Site | None = None
+
+    def frames(self) -> tuple[Site, ...]:
+        """Give the chain of calls, outermost first; the last one is this place itself."""
+        chain, here = [self], self.via
+        while here is not None:
+            chain.append(here)
+            here = here.via
+        return tuple(reversed(chain))
+
+    def within(self, caller: Site) -> Site:
+        """Give the same place, reached through the call at `caller`."""
+        return Site(self.span, self.label, caller if self.via is None else self.via.within(caller))
+
+    @property
+    def key(self) -> tuple[Span, ...]:
+        """The order of places: outermost call first."""
+        return tuple(frame.span for frame in self.frames())
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The statement that a branch comes from.
+
+    `form`: `if`, `and`, `ternary`, `assert`, `except`, `decorator`, `filter`, `loop`. `leaves`: how a side leaves what
+    encloses it (`return`, `raise`, `break`, `continue`, `exit`), or "". `leaves_if` says which side leaves.
+    `end_line` is the last line of the statement: an event on a later line of the same function stands after it.
+    `exit_site` is the statement that leaves.
+    """
+
+    site: Site
+    form: str = "if"
+    leaves: str = ""
+    leaves_if: bool = True
+    end_line: int = 0
+    exit_site: Site | None = None
+
+    def within(self, caller: Site) -> Gate:
+        """Give the same gate, reached through the call at `caller`."""
+        leave = None if self.exit_site is None else self.exit_site.within(caller)
+        return Gate(self.site.within(caller), self.form, self.leaves, self.leaves_if, self.end_line, leave)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """What every node caches: `size` counts nodes (a shared one once per path, capped), `var` joins its gates."""
+
+    id: int
+    shape: int
+    size: int
+    groups: tuple[Group, ...]
+    var: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nil(Node):
+    """Nothing more: the end of a function or of a loop body."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Break(Node):
+    """Inside a loop body: leave the loop."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Return(Node):
+    """Inside a loop body: leave the loop and go on at its `after_return`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exit(Node):
+    """The rank leaves the protocol: an exception that nobody catches, or the end of the process."""
+
+    site: Site
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Op(Node):
+    """One event on a group, and what follows.
+
+    `kind` names the operation (`all_reduce`, `broadcast`, `new_group`, ...). `root` gives a global rank. `signature`:
+    known facts of size and type that must agree. `agree`: expressions whose values all members must share (the list of
+    a new_group, a count). `flags`: `composite`, `object`, `weak`, ... `keys`: which keys of a batch it carries.
+    `value` is evaluated at the root and lands in every slot of `into` (`Values.received`); without it the slots get a
+    fresh value that is uniform over the instance. `handle`: an issue that never blocks, until `Wait(handle)`.
+    """
+
+    kind: str
+    group: Group
+    rest: Node
+    site: Site
+    root: Expr | None = None
+    signature: tuple[str, ...] = ()
+    agree: tuple[Expr, ...] = ()
+    flags: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    value: Expr | None = None
+    into: tuple[str, ...] = ()
+    handle: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wait(Node):
+    """Block until the operation issued last under `handle` has matched."""
+
+    handle: str
+    rest: Node
+    site: Site
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alt(Node):
+    """A branch; what follows the statement stands at the end of both sides."""
+
+    condition: Expr
+    then: Node
+    otherwise: Node
+    gate: Gate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop(Node):
+    """`trip` times `body`, then `rest`; a `Return` in the body goes on at `after_return`."""
+
+    trip: Expr
+    body: Node
+    rest: Node
+    after_return: Node
+    gate: Gate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opaque(Node):
+    """Something on `over` that is not known (None: on any group): comparing with it is silence."""
+
+    over: tuple[Group, ...] | None
+    rest: Node
+    site: Site
+
+
+SIZE_CAP = 1 << 20
+"""Where the count of nodes along paths stops counting."""
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """Give the nodes that directly follow."""
+    if isinstance(node, Alt):
+        return (node.then, node.otherwise)
+    if isinstance(node, Loop):
+        return (node.body, node.rest, node.after_return)
+    if isinstance(node, (Op, Wait, Opaque)):
+        return (node.rest,)
+    return ()
+
+
+def walk(term: Node) -> Iterator[Node]:
+    """Give every node once, each before what follows it, in the order of the program."""
+    seen: set[int] = set()
+    stack = [term]
+    while stack:
+        node = stack.pop()
+        if node.id in seen:
+            continue
+        seen.add(node.id)
+        yield node
+        stack += reversed(children(node))
+
+
+def count(term: Node) -> int:
+    """Count the nodes, each once: what a limit on summaries should look at."""
+    return sum(1 for _ in walk(term))
+
+
+@dataclass(slots=True)
+class Terms:
+    """The table of one program's terms. Nodes of one table share; never mix tables."""
+
+    values: Values = field(default_factory=Values)
+    _nodes: dict[tuple[Any, ...], Node] = field(default_factory=dict)
+    _shapes: dict[tuple[Any, ...], int] = field(default_factory=dict)
+
+    @property
+    def nil(self) -> Node:
+        """The end."""
+        return self._leaf(Nil)
+
+    @property
+    def stop(self) -> Node:
+        """Leave the enclosing loop (`break`)."""
+        return self._leaf(Break)
+
+    @property
+    def leave(self) -> Node:
+        """Leave the function from inside a loop body (`return`)."""
+        return self._leaf(Return)
+
+    def exit(self, site: Site) -> Node:
+        """Make the end of the rank's part: an uncaught exception, the end of the process."""
+        return self._make(Exit, ("exit",), (), (), 0, (site,))
+
+    def _leaf(self, kind: type[Node]) -> Node:
+        return self._make(kind, (kind.__name__,), (), (), 0, ())
+
+    def _make(
+        self,
+        kind: type[Node],
+        facts: tuple[Any, ...],
+        below: tuple[Node, ...],
+        groups: tuple[Group, ...],
+        var: int,
+        fields: tuple[Any, ...],
+    ) -> Node:
+        key = (kind, *(part.id if isinstance(part, (Node, Expr)) else part for part in fields))
+        found = self._nodes.get(key)
+        if found is not None:
+            return found
+        shape = self._shapes.setdefault((*facts, *(node.shape for node in below)), len(self._shapes))
+        size = min(SIZE_CAP, 1 + sum(node.size for node in below))
+        for node in below:
+            var |= node.var
+        node = kind(len(self._nodes), shape, size, _joined(groups, below), var, *fields)
+        self._nodes[key] = node
+        return node
+
+    def op(
+        self,
+        kind: str,
+        group: Group,
+        rest: Node,
+        site: Site,
+        *,
+        root: Expr | None = None,
+        signature: tuple[str, ...] = (),
+        agree: tuple[Expr, ...] = (),
+        flags: tuple[str, ...] = (),
+        keys: tuple[str, ...] = (),
+        value: Expr | None = None,
+        into: tuple[str, ...] = (),
+        handle: str = "",
+    ) -> Node:
+        """Make one event followed by `rest`; see `Op`."""
+        head = _head(kind, group, root, signature, agree, keys, handle)
+        facts = ("op", head, flags, None if value is None else value.id, into)
+        fields = (kind, group, rest, site, root, signature, agree, flags, keys, value, into, handle)
+        return self._make(Op, facts, (rest,), (group,), 0, fields)
+
+    def wait(self, handle: str, rest: Node, site: Site) -> Node:
+        """Make the wait for an operation issued under `handle`."""
+        return self._make(Wait, ("wait", handle), (rest,), (), 0, (handle, rest, site))
+
+    def opaque(self, over: tuple[Group, ...] | None, rest: Node, site: Site) -> Node:
+        """Make something unknown on the groups `over` (None: any)."""
+        if over == ():
+            return rest
+        facts = ("opaque", None if over is None else tuple(channel_key(group) for group in over))
+        return self._make(Opaque, facts, (rest,), over or (), 0, (over, rest, site))
+
+    def alt(self, condition: Expr, then: Node, otherwise: Node, gate: Gate) -> Node:
+        """Make a branch: joins equal sides, lifts equal first events, drops the arm of a known condition."""
+        if condition.op == "lit":
+            return then if condition.args[0] else otherwise
+        if condition.op == "not":
+            return self.alt(condition.args[0], otherwise, then, _flipped(gate))
+        lifted: list[tuple[Op, Op]] = []
+        then, otherwise = _resolved(then, condition, True), _resolved(otherwise, condition, False)
+        while isinstance(then, Op) and isinstance(otherwise, Op) and _liftable(then, otherwise, condition):
+            lifted.append((then, otherwise))
+            then, otherwise = _resolved(then.rest, condition, True), _resolved(otherwise.rest, condition, False)
+        node = then if then.shape == otherwise.shape else self._alt(condition, then, otherwise, gate)
+        for first, second in reversed(lifted):
+            node = self._merged(condition, first, second, node)
+        return node
+
+    def _alt(self, condition: Expr, then: Node, otherwise: Node, gate: Gate) -> Node:
+        fields = (condition, then, otherwise, gate)
+        return self._make(Alt, ("alt", condition.id), (then, otherwise), (), condition.var, fields)
+
+    def _merged(self, condition: Expr, first: Op, second: Op, rest: Node) -> Node:
+        value = first.value
+        if first.value is not second.value:
+            known = first.value is not None and second.value is not None
+            value = self.values.choose(condition, first.value, second.value) if known else None
+        into = tuple(dict.fromkeys((*first.into, *second.into)))
+        flags = tuple(sorted({*first.flags, *second.flags}))
+        return self._again(first, rest, first.site, value=value, into=into, flags=flags)
+
+    def _again(self, op: Op, rest: Node, site: Site, **changes: Any) -> Node:
+        facts: dict[str, Any] = {
+            "root": op.root, "signature": op.signature, "agree": op.agree, "flags": op.flags, "keys": op.keys,
+            "value": op.value, "into": op.into, "handle": op.handle,
+        }  # fmt: skip
+        group = changes.pop("group", op.group)
+        return self.op(op.kind, group, rest, site, **{**facts, **changes})
+
+    def loop(self, trip: Expr, body: Node, rest: Node, gate: Gate, after_return: Node | None = None) -> Node:
+        """Make a loop; `after_return` (default: the end) is where a `return` inside the body goes on."""
+        goes_on = self.nil if after_return is None else after_return
+        if isinstance(body, (Nil, Break)) or (trip.op == "lit" and trip.args[0] == 0):
+            return rest
+        if isinstance(body, Return) and goes_on.shape == rest.shape:
+            return rest
+        fields = (trip, body, rest, goes_on, gate)
+        return self._make(Loop, ("loop", trip.id), (body, rest, goes_on), (), trip.var, fields)
+
+    def then(self, term: Node, rest: Node) -> Node:
+        """Put `rest` after every normal end of `term`."""
+        return self.rebuild(term, rest)
+
+    def call(self, callee: Node, site: Site, rest: Node) -> Node:
+        """Put a callee's term at the call `site`, followed by `rest`; its places remember the call."""
+        return self.rebuild(callee, rest, via=site)
+
+    def rebuild(
+        self,
+        term: Node,
+        rest: Node | None = None,
+        *,
+        via: Site | None = None,
+        expr: Callable[[Expr], Expr] | None = None,
+        group: Callable[[Group], Group] | None = None,
+    ) -> Node:
+        """Copy a term: `rest` after its normal ends, places reached through `via`, values and groups mapped.
+
+        Everything is made by the constructors again, so that a mapped condition folds.
+        """
+        copy = _Copy(self, self.nil if rest is None else rest, via, expr or _same_expr, group or _same_group)
+        return copy.of(term)
+
+
+@dataclass(slots=True)
+class _Copy:
+    """One copying of a term; `done` holds the copy of each node, apart inside and outside of loop bodies."""
+
+    terms: Terms
+    rest: Node
+    via: Site | None
+    expr: Callable[[Expr], Expr]
+    group: Callable[[Group], Group]
+    done: dict[tuple[int, bool], Node] = field(default_factory=dict)
+
+    def of(self, term: Node, inside: bool = False) -> Node:
+        """Copy without recursion in the length of the term: what follows is copied first."""
+        stack = [(term, inside)]
+        while stack:
+            node, body = stack[-1]
+            if (node.id, body) in self.done:
+                stack.pop()
+                continue
+            missing = [part for part in self._below(node, body) if (part[0].id, part[1]) not in self.done]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            self.done[node.id, body] = self._copied(node, body)
+        return self.done[term.id, inside]
+
+    def _below(self, node: Node, body: bool) -> list[tuple[Node, bool]]:
+        if isinstance(node, Loop):
+            return [(node.body, True), (node.rest, body), (node.after_return, body)]
+        return [(child, body) for child in children(node)]
+
+    def _copied(self, node: Node, body: bool) -> Node:
+        terms = self.terms
+        if isinstance(node, Nil):
+            return node if body else self.rest
+        if isinstance(node, Exit):
+            return terms.exit(self._site(node.site))
+        if isinstance(node, Op):
+            return self._op(node, body)
+        if isinstance(node, Wait):
+            return terms.wait(node.handle, self.done[node.rest.id, body], self._site(node.site))
+        if isinstance(node, Opaque):
+            over = None if node.over is None else tuple(self.group(group) for group in node.over)
+            return terms.opaque(over, self.done[node.rest.id, body], self._site(node.site))
+        if isinstance(node, Alt):
+            then, otherwise = self.done[node.then.id, body], self.done[node.otherwise.id, body]
+            return terms.alt(self.expr(node.condition), then, otherwise, self._gate(node.gate))
+        if isinstance(node, Loop):
+            parts = self.done[node.body.id, True], self.done[node.rest.id, body], self._gate(node.gate)
+            return terms.loop(self.expr(node.trip), *parts, self.done[node.after_return.id, body])
+        return node
+
+    def _op(self, node: Op, body: bool) -> Node:
+        root = None if node.root is None else self.expr(node.root)
+        value = None if node.value is None else self.expr(node.value)
+        agree = tuple(self.expr(item) for item in node.agree)
+        rest, site, group = self.done[node.rest.id, body], self._site(node.site), self.group(node.group)
+        return self.terms._again(node, rest, site, group=group, root=root, value=value, agree=agree)
+
+    def _site(self, site: Site) -> Site:
+        return site if self.via is None else site.within(self.via)
+
+    def _gate(self, gate: Gate) -> Gate:
+        return gate if self.via is None else gate.within(self.via)
+
+
+def channel_key(group: Group) -> tuple[object, ...]:
+    """Give what tells communicators apart as far as a group's own facts go."""
+    return (*group.partition, group.identity)
+
+
+def _head(
+    kind: str,
+    group: Group,
+    root: Expr | None,
+    signature: tuple[str, ...],
+    agree: tuple[Expr, ...],
+    keys: tuple[str, ...],
+    handle: str,
+) -> tuple[Any, ...]:
+    where = None if root is None else root.id
+    return (kind, channel_key(group), where, signature, tuple(item.id for item in agree), keys, handle)
+
+
+def _joined(groups: tuple[Group, ...], below: tuple[Node, ...]) -> tuple[Group, ...]:
+    if not groups and len(below) == 1:
+        return below[0].groups
+    found = {channel_key(group): group for group in reversed((*groups, *(g for node in below for g in node.groups)))}
+    return tuple(found[key] for key in sorted(found, key=str))
+
+
+def _flipped(gate: Gate) -> Gate:
+    return Gate(gate.site, gate.form, gate.leaves, not gate.leaves_if, gate.end_line, gate.exit_site)
+
+
+def _resolved(node: Node, condition: Expr, holds: bool) -> Node:
+    while isinstance(node, Alt) and node.condition is condition:
+        node = node.then if holds else node.otherwise
+    return node
+
+
+def _liftable(first: Op, second: Op, condition: Expr) -> bool:
+    if _op_head(first) != _op_head(second):
+        return False
+    if not first.into and not second.into:
+        return True
+    return not _reads(condition, {*first.into, *second.into})
+
+
+def _op_head(op: Op) -> tuple[Any, ...]:
+    return _head(op.kind, op.group, op.root, op.signature, op.agree, op.keys, op.handle)
+
+
+def _reads(expr: Expr, slots: set[str]) -> bool:
+    if expr.op == "recv":
+        return expr.args[0] in slots
+    return any(_reads(arg, slots) for arg in expr.args if isinstance(arg, Expr))
+
+
+def _same_expr(expr: Expr) -> Expr:
+    return expr
+
+
+def _same_group(group: Group) -> Group:
+    return group
