@@ -6,14 +6,15 @@ asking for a version that nothing pins forks the judgement over every supported 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from packaging.version import Version
 
 from meshlint.config.fields import FIELDS
-from meshlint.config.framework import Framework, Role, Window
-from meshlint.config.launch import Launch, Pin
+from meshlint.config.framework import Framework, Role, Spelling, Window
+from meshlint.config.launch import Launch, Pin, Write
 from meshlint.config.value import Data, Kind, Origin, State, Value, default, unknown
 
 
@@ -76,6 +77,8 @@ class EffectiveConfig:
         self._busy.add(name)
         try:
             value = self._resolve(name)
+            amend = self.framework.amend.get(name)
+            value = value if amend is None else amend(self, value)
         except Unjudged as stop:
             value = unknown(stop.reason)
         finally:
@@ -143,19 +146,13 @@ class EffectiveConfig:
         return note if window is None else f"{note} at {window.library} {self.version(window.library)}"
 
     def _written(self, name: str) -> Value | None:
-        spelt = {
-            key.replace("{role}", self.role.prefix): spelling
-            for spelling in self.framework.spellings
-            if spelling.field == name
-            for key in spelling.keys
-        }
+        spelt = _spellings(self.framework, self.role).get(name)
         if not spelt:
             return None
         for write in reversed(self.launch.writes):
-            key = next((k for k in spelt if write.reaches(k)), None)
-            if key is None:
-                continue
-            return self._parsed(name, write.value, spelt[key].convert)
+            key = write.key if write.key in spelt else _first_reached(write, spelt)
+            if key is not None:
+                return self._parsed(name, write.value, spelt[key].convert)
         return None
 
     def _parsed(self, name: str, value: Value, convert: object) -> Value:
@@ -171,3 +168,18 @@ class EffectiveConfig:
 def option(data: Data, text: str) -> Value:
     """Make a value given on meshlint's own command line."""
     return Value(State.SET, data, (Origin(Kind.OPTION, text=text),))
+
+
+@cache
+def _spellings(framework: Framework, role: Role) -> Mapping[str, Mapping[str, Spelling]]:
+    """Give the spellings of a role by field and key."""
+    table: dict[str, dict[str, Spelling]] = {}
+    for spelling in framework.spellings:
+        keys = table.setdefault(spelling.field, {})
+        for key in spelling.keys:
+            keys[key.replace("{role}", role.prefix).replace("{parent}", role.parent)] = spelling
+    return table
+
+
+def _first_reached(write: Write, keys: Iterable[str]) -> str | None:
+    return next((key for key in keys if write.reaches(key)), None) if "*" in write.key else None

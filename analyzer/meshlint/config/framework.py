@@ -38,15 +38,16 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How a framework spells a field. `{role}` in a key stands for the role's prefix.
+    """How a framework spells a field. `{role}` in a key stands for the role's prefix, `{parent}` for its parent's.
 
     `convert` maps what is written under that key to what the field's own parser reads (an inverted flag, another
-    unit). Of several keys, the one written last counts.
+    unit). Of several keys, the one written last counts. `source` is the upstream file and line that has the key.
     """
 
     field: str
     keys: tuple[str, ...]
     convert: Callable[[Data], Data] | None = None
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,8 @@ class Role:
 
     name: str = ""
     prefix: str = ""
+    parent: str = ""
+    """The prefix of the section that holds the role's: `actor_rollout_ref.actor.` for its `megatron.`"""
 
 
 ONE_ROLE: tuple[Role, ...] = (Role(),)
@@ -74,7 +77,7 @@ def _one_role(_: Launch) -> tuple[Role, ...]:
     return ONE_ROLE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Framework:
     """A framework: names, libraries, spellings, defaults, derived fields, and the roles of a launch.
 
@@ -90,3 +93,6 @@ class Framework:
     derive: Mapping[str, Callable[[EffectiveConfig], Value | None]] = field(default_factory=dict)
     roles: Callable[[Launch], tuple[Role, ...]] = _one_role
     habits: Mapping[str, Data] = field(default_factory=dict)
+    amend: Mapping[str, Callable[[EffectiveConfig, Value], Value]] = field(default_factory=dict)
+    """What the framework makes of a field after reading it: a value that a missing switch turns off, or a checkpoint
+    replaces. Asked last, for written, derived and default values alike."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from meshlint.config.value import Data
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
@@ -91,3 +93,83 @@ def as_ints(data: Data) -> Data:
 def as_strs(data: Data) -> Data:
     """Read a list of words: one word is a list of one; null stays None."""
     return None if is_null(data) else tuple(str(p).strip("'\" ") for p in _parts(data))
+
+
+def as_data(data: Data) -> Data:
+    """Take what was written as it is; null stays None."""
+    return None if is_null(data) else data
+
+
+def as_name(data: Data) -> Data:
+    """Read a word of a fixed set, in lower case; an enum's member (`AttnBackend.flash`) gives its name."""
+    word = as_str(data)
+    return word if word is None else str(word).rsplit(".", 1)[-1].lower()
+
+
+def as_names(data: Data) -> Data:
+    """Read a list of words of a fixed set; null stays None."""
+    return None if is_null(data) else tuple(as_name(p) for p in as_strs(data))
+
+
+def as_window(data: Data) -> Data:
+    """Read a sliding window as (left, right): `128,0`, `(128, 0)`, `[128, 0]`; null stays None."""
+    window = as_ints(data)
+    if window is not None and len(window) != 2:
+        raise ValueError(f"{data!r} is not a window of two numbers")
+    return window
+
+
+MAX_PATTERN = 4096
+"""Entries of a layer pattern; no model has more layers."""
+MAX_EXPRESSION = 2000
+"""Characters of a layer pattern's expression."""
+
+
+def as_frequency(data: Data) -> Data:
+    """Read a layer pattern: N (every N-th layer) or a list of 0 and 1, also as an expression `([0]*3+[1])*2`.
+
+    The expression holds lists, `+`, `*`, whole numbers and parentheses, and nothing else.
+    """
+    if is_null(data):
+        return None
+    if isinstance(data, tuple):
+        return tuple(as_int(p) for p in data)
+    if not isinstance(data, str) or "[" not in data:
+        return as_int(data)
+    return _pattern(data)
+
+
+def _pattern(text: str) -> tuple[int, ...]:
+    wanted = f"{text[:60]!r} is not a list of 0 and 1"
+    if len(text) > MAX_EXPRESSION:
+        raise ValueError(wanted)
+    try:
+        value = _term(ast.parse(text.strip(" '\""), mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ValueError(wanted) from None
+    if isinstance(value, int):
+        raise ValueError(wanted)
+    return value
+
+
+def _term(node: ast.expr) -> int | tuple[int, ...]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return int(node.value)
+    if isinstance(node, ast.List):
+        items = [_term(item) for item in node.elts]
+        return tuple(item for item in items if isinstance(item, int))
+    if isinstance(node, ast.BinOp):
+        return _joined(node.op, _term(node.left), _term(node.right))
+    raise ValueError("neither a list nor a number")
+
+
+def _joined(operator: ast.operator, left: int | tuple[int, ...], right: int | tuple[int, ...]) -> tuple[int, ...]:
+    if isinstance(left, int) and isinstance(right, tuple):
+        left, right = right, left
+    if not isinstance(left, tuple):
+        raise ValueError("no list")
+    if isinstance(operator, ast.Mult) and isinstance(right, int) and len(left) * right <= MAX_PATTERN:
+        return left * right
+    if isinstance(operator, ast.Add) and isinstance(right, tuple) and len(left) + len(right) <= MAX_PATTERN:
+        return left + right
+    raise ValueError("not a sum or a repetition, or too long")

@@ -17,7 +17,17 @@ SURFACES: tuple[str, ...] = ("functional_test",)
 COMMANDS: tuple[str, ...] = ()
 """Modules of `meshlint.config.commands`, each with a `READER`; the first that claims a command reads it."""
 
-FRAMEWORKS: tuple[str, ...] = ("megatron_lm",)
+FRAMEWORKS: tuple[str, ...] = (
+    "megatron_lm",
+    "megatron_bridge",
+    "verl",
+    "nemo_rl",
+    "slime",
+    "ms_swift",
+    "nemo2",
+    "roll",
+    "areal",
+)
 """Modules of `meshlint.config.frameworks`, each with a `FRAMEWORK` whose name is the module's with dashes."""
 
 

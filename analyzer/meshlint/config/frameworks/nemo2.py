@@ -1,0 +1,95 @@
+"""NeMo 2 recipes: `run.Partial` trees of Python.
+
+Keys are paths in the partial, as NeMo-Run's command line spells them: `trainer.strategy.context_parallel_size`,
+`trainer.strategy.ddp.overlap_grad_reduce`, `model.config.num_layers`, `data.seq_length`, `trainer.plugins.fp8`,
+`trainer.callbacks.tp_comm_overlap` (whichever callback has it). Sources count from `nemo/` at the 2025-09-20 snapshot.
+"""
+
+from __future__ import annotations
+
+from meshlint.config.framework import Framework, Spelling
+from meshlint.config.frameworks.megatron_core import CORE, DDP, MODEL_PARALLEL, OPTIMIZER, TE, TORCH, TRANSFORMER, named
+
+_STRATEGY = (
+    "tensor_model_parallel_size",
+    "pipeline_model_parallel_size",
+    "virtual_pipeline_model_parallel_size",
+    "microbatch_group_size_per_vp_stage",
+    "context_parallel_size",
+    "sequence_parallel",
+    "expert_model_parallel_size",
+    "expert_tensor_parallel_size",
+    "moe_extended_tp",
+    "num_layers_in_first_pipeline_stage",
+    "num_layers_in_last_pipeline_stage",
+    "account_for_embedding_in_pipeline_split",
+    "account_for_loss_in_pipeline_split",
+    "pipeline_model_parallel_layout",
+    "num_distributed_optimizer_instances",
+)
+"""Arguments of `MegatronStrategy` (lightning/pytorch/strategies/megatron_strategy.py:237) under core's own names."""
+
+_OVERLAP = (
+    "tp_comm_overlap",
+    "overlap_p2p_comm",
+    "batch_p2p_comm",
+    "overlap_grad_reduce",
+    "overlap_param_gather",
+    "overlap_param_gather_with_optimizer_step",
+    "defer_embedding_wgrad_compute",
+)
+"""Arguments of `MegatronCommOverlapCallback` (lightning/pytorch/callbacks/megatron_comm_overlap.py:89)."""
+
+_KEYS = (
+    Spelling("encoder_tensor_model_parallel_size", ("trainer.strategy.encoder_tensor_model_parallel_size",)),
+    Spelling("encoder_pipeline_model_parallel_size", ("trainer.strategy.encoder_pipeline_model_parallel_size",)),
+    Spelling("use_tp_pp_dp_mapping", ("trainer.strategy.use_tp_pp_dp_mapping",)),
+    Spelling("use_gloo_process_groups", ("trainer.strategy.use_gloo_process_groups",)),
+    Spelling("seq_length", ("model.config.seq_length",), source="collections/llm/gpt/model/base.py:300"),
+    Spelling("dataset_seq_length", ("data.seq_length",), source="collections/llm/gpt/data"),
+    Spelling(
+        "position_embedding_type",
+        ("model.config.position_embedding_type",),
+        source="collections/llm/gpt/model/base.py:296",
+    ),
+    Spelling("micro_batch_size", ("data.micro_batch_size",), source="collections/llm/gpt/data"),
+    Spelling("global_batch_size", ("data.global_batch_size",), source="collections/llm/gpt/data"),
+    Spelling(
+        "packed_sequences",
+        ("data.packed_sequence_specs.packed_sequence_size",),
+        lambda data: bool(data and data > 0),
+        "collections/llm/gpt/data/packed_sequence.py",
+    ),
+    Spelling("fp8", ("trainer.plugins.fp8",), source="lightning/pytorch/plugins/mixed_precision.py:111"),
+    Spelling("fp8_recipe", ("trainer.plugins.fp8_recipe",), source="lightning/pytorch/plugins/mixed_precision.py:112"),
+    Spelling(
+        "fp8_dot_product_attention",
+        ("trainer.plugins.fp8_dot_product_attention",),
+        source="lightning/pytorch/plugins/mixed_precision.py:118",
+    ),
+    Spelling(
+        "fp8_multi_head_attention",
+        ("trainer.plugins.fp8_multi_head_attention",),
+        source="lightning/pytorch/plugins/mixed_precision.py:119",
+    ),
+    Spelling(
+        "use_megatron_fsdp",
+        ("trainer.strategy.fsdp",),
+        lambda data: data == "megatron",
+        "lightning/pytorch/strategies/megatron_strategy.py:237",
+    ),
+)
+
+FRAMEWORK = Framework(
+    name="nemo2",
+    title="NeMo 2",
+    libraries=(CORE, TE, TORCH),
+    spellings=(
+        *named(MODEL_PARALLEL + TRANSFORMER, "model.config."),
+        *named(MODEL_PARALLEL + TRANSFORMER + DDP, "trainer.strategy.", only=_STRATEGY),
+        *named(DDP, "trainer.strategy.ddp."),
+        *named(OPTIMIZER, "optim.config."),
+        *named(MODEL_PARALLEL + DDP + OPTIMIZER, "trainer.callbacks.", only=_OVERLAP),
+        *_KEYS,
+    ),
+)
