@@ -1,0 +1,1 @@
+"""HCP001: two-level context parallelism without its level sizes."""

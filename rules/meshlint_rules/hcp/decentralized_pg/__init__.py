@@ -1,0 +1,1 @@
+"""HCP004: level sizes with decentralized process groups."""

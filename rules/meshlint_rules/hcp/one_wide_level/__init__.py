@@ -1,0 +1,1 @@
+"""HCP010: a level of one rank."""

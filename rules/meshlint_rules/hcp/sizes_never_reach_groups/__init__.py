@@ -1,0 +1,1 @@
+"""HCP006: a framework that never builds the two levels."""

@@ -1,0 +1,1 @@
+"""HCP002: level sizes whose product is not cp."""

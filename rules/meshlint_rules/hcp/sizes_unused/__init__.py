@@ -1,0 +1,1 @@
+"""HCP007: level sizes that nothing uses."""

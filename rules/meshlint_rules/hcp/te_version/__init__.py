@@ -1,0 +1,1 @@
+"""HCP005: two-level context parallelism on an old Transformer Engine."""

@@ -1,0 +1,1 @@
+"""HCP003: a number of levels other than two."""
