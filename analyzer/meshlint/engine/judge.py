@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,8 +10,9 @@ from packaging.version import Version
 from meshlint.config.effective import EffectiveConfig, Fork, Resolved, Unjudged
 from meshlint.config.framework import Framework, Role
 from meshlint.config.launch import Launch
+from meshlint.config.shapes.source import Shapes
 from meshlint.config.value import Kind, Value
-from meshlint.engine.merge import Judged
+from meshlint.engine.merge import Judged, fingerprint
 from meshlint.finding import Confidence, Coverage, Finding, LaunchRef, NotJudged, Related, Severity
 from meshlint.place import Span
 from meshlint.rule import LaunchRule, Verdict
@@ -56,17 +56,24 @@ class Trial:
     stopped: NotJudged | None = None
 
 
-def judge(
-    variants: Sequence[Launch],
-    framework: Framework,
-    versions: Mapping[str, Resolved],
-    rules: Iterable[LaunchRule],
-) -> tuple[list[Judged], Coverage]:
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What all variants and roles of a launch stand on: the framework, the versions, the shapes of models."""
+
+    framework: Framework
+    versions: Mapping[str, Resolved]
+    shapes: Shapes | None = None
+
+    def config(self, launch: Launch, role: Role, chosen: Mapping[str, Version]) -> EffectiveConfig:
+        """Give the effective config of one role of one variant under one choice of versions."""
+        return EffectiveConfig(launch, self.framework, role, self.versions, chosen, self.shapes)
+
+
+def judge(variants: Sequence[Launch], ground: Ground, rules: Iterable[LaunchRule]) -> tuple[list[Judged], Coverage]:
     """Judge one launch (all its variants) by every rule that speaks of its framework."""
+    framework, versions = ground.framework, ground.versions
     trials = [
-        _try(rule, variants, framework, versions)
-        for rule in rules
-        if not rule.frameworks or framework.name in rule.frameworks
+        _try(rule, variants, ground) for rule in rules if not rule.frameworks or framework.name in rule.frameworks
     ]
     gone = {code for trial in trials if trial.hits for code in trial.rule.supersedes}
     findings = [
@@ -78,23 +85,15 @@ def judge(
     return findings, _coverage(variants[0], framework, versions, trials)
 
 
-def _try(rule: LaunchRule, variants: Sequence[Launch], framework: Framework, versions: Mapping[str, Resolved]) -> Trial:
+def _try(rule: LaunchRule, variants: Sequence[Launch], ground: Ground) -> Trial:
     trial = Trial(type(rule))
     for index, launch in enumerate(variants):
-        for role in framework.roles(launch):
-            _try_role(rule, trial, index, launch, framework, role, versions)
+        for role in ground.framework.roles(launch):
+            _try_role(rule, trial, index, launch, role, ground)
     return trial
 
 
-def _try_role(
-    rule: LaunchRule,
-    trial: Trial,
-    index: int,
-    launch: Launch,
-    framework: Framework,
-    role: Role,
-    versions: Mapping[str, Resolved],
-) -> None:
+def _try_role(rule: LaunchRule, trial: Trial, index: int, launch: Launch, role: Role, ground: Ground) -> None:
     open_choices: list[dict[str, Version]] = [{}]
     runs = 0
     while open_choices:
@@ -103,9 +102,9 @@ def _try_role(
         if runs > MAX_FORKS:
             trial.stopped = NotJudged(rule.code, "versions", "too many version combinations are open")
             return
-        config = EffectiveConfig(launch, framework, role, versions, chosen)
+        config = ground.config(launch, role, chosen)
         try:
-            verdicts = list(rule.check(config))
+            hits = [_hit(rule, verdict, config) for verdict in rule.check(config)]
         except Fork as fork:
             open_choices[:0] = [{**chosen, fork.library: v} for v in fork.candidates]
             continue
@@ -113,7 +112,7 @@ def _try_role(
             trial.stopped = NotJudged(rule.code, stop.field, stop.reason)
             continue
         trial.judged.append((index, role.name, chosen))
-        trial.hits += [_hit(rule, verdict, config) for verdict in verdicts]
+        trial.hits += hits
 
 
 def _hit(rule: LaunchRule, verdict: Verdict, config: EffectiveConfig) -> Hit:
@@ -234,7 +233,7 @@ def _fingerprint(hit: Hit) -> str:
         *(o.text for v in _values(hit) for o in v.origins[:1]),
         *(name for name, _ in hit.values),
     ]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
+    return fingerprint(*parts)
 
 
 def _coverage(launch: Launch, framework: Framework, versions: Mapping[str, Resolved], trials: list[Trial]) -> Coverage:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from meshlint import __version__
 from meshlint.config.launch import Launch
 from meshlint.config.registry import framework
+from meshlint.config.shapes.source import shapes_of
 from meshlint.config.surface import Context
 from meshlint.config.versions import resolve
 from meshlint.engine import gather, ruleset
-from meshlint.engine.judge import judge
+from meshlint.engine.house import problem_findings
+from meshlint.engine.judge import Ground, judge
 from meshlint.engine.merge import Judged, merge
 from meshlint.engine.options import Options, UsageError
-from meshlint.engine.problems import problem_findings
 from meshlint.engine.program import check_program
 from meshlint.engine.ruleset import RuleSet
-from meshlint.finding import Coverage, Report
+from meshlint.engine.suppress import Judgement, Suppressions, house_findings
+from meshlint.finding import Coverage, Finding, Report
 from meshlint.rule import LaunchRule
 from meshlint.sources.discover import Scope, discover
 from meshlint.sources.tree import Unreadable
@@ -29,6 +31,7 @@ class Outcome:
 
     judged: list[Judged] = field(default_factory=list)
     coverage: list[Coverage] = field(default_factory=list)
+    judgements: list[Judgement] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -40,8 +43,8 @@ def check(paths: Sequence[str], options: Options) -> Report:
     context = gather.context_of(scope, options)
     outcome = Outcome(notes=list(notes))
     _check_launches(scope, context, options, rules, outcome)
-    check_program(scope, context, rules)
-    return _report(scope, context, rules, outcome)
+    outcome.judged += check_program(scope, context, rules)
+    return _report(scope, context, options, rules, outcome)
 
 
 def choose(options: Options) -> tuple[RuleSet, list[str]]:
@@ -87,14 +90,23 @@ def judge_launch(variants: Sequence[Launch], context: Context, rules: Iterable[L
     try:
         model = framework(first.framework)
     except KeyError:
+        outcome.failures.append(f"there is no framework `{first.framework}`, which {first.surface} asks for")
         return
-    found, coverage = judge(variants, model, resolve(first, model, context), rules)
+    found, coverage = judge(variants, Ground(model, resolve(first, model, context), shapes_of(context)), rules)
     outcome.judged += found
     outcome.coverage.append(coverage)
+    reads = frozenset({first.place.path}.union(*(launch.reads for launch in variants)))
+    outcome.judgements.append(Judgement(reads, frozenset(stop.code for stop in coverage.not_judged)))
 
 
-def _report(scope: Scope, context: Context, rules: RuleSet, outcome: Outcome) -> Report:
-    findings = merge([*outcome.judged, *problem_findings(context, scope, rules)])
+def _report(scope: Scope, context: Context, options: Options, rules: RuleSet, outcome: Outcome) -> Report:
+    suppressions = Suppressions(context.tree, rules)
+    judged = [*outcome.judged, *problem_findings(context.problems, scope.named, rules)]
+    judged = [suppressions.apply(one) for one in judged]
+    complete = not rules.narrowed and not scope.named and scope.asked == scope.files
+    read = sorted({path for one in outcome.judgements for path in one.reads} & set(scope.asked))
+    judged += house_findings(suppressions, read, outcome.judgements, complete)
+    findings = merge(_kept(judged, scope, options))
     return Report(
         version=__version__,
         findings=tuple(findings),
@@ -107,14 +119,31 @@ def _report(scope: Scope, context: Context, rules: RuleSet, outcome: Outcome) ->
     )
 
 
-def _sources(context: Context, findings: Iterable[object]) -> Iterable[tuple[str, str]]:
-    from meshlint.finding import Finding
+def _kept(judged: list[Judged], scope: Scope, options: Options) -> list[Judged]:
+    """Leave out what `per-file-ignores` names."""
+    table = options.settings.per_file_ignores
+    if not table:
+        return judged
+    from pathspec import GitIgnoreSpec
 
-    wanted = set()
-    for finding in findings:
-        assert isinstance(finding, Finding)
-        wanted |= {finding.span.path, *(r.span.path for r in finding.related)}
-    for path in sorted(wanted):
+    base = options.settings.base or scope.root
+    specs = [(GitIgnoreSpec.from_lines([pattern]), codes) for pattern, codes in table.items()]
+
+    def kept(one: Judged) -> bool:
+        code = one.finding.code
+        file = scope.root / one.finding.span.path
+        relative = file.relative_to(base).as_posix() if file.is_relative_to(base) else one.finding.span.path
+        return not any(
+            spec.match_file(relative) and {code, code.rstrip("0123456789"), "ALL"} & set(codes) for spec, codes in specs
+        )
+
+    return [one for one in judged if kept(one)]
+
+
+def _sources(context: Context, findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
+    """Give the text of every file that a finding speaks of."""
+    places = (span for f in findings for span in (f.span, *(related.span for related in f.related)))
+    for path in sorted({span.path for span in places}):
         try:
             yield path, context.tree.read(path).text
         except Unreadable:
