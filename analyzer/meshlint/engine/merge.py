@@ -32,6 +32,11 @@ def _join(findings: list[Finding]) -> Finding:
     return replace(first, launches=tuple(sorted(launches.values(), key=_order)))
 
 
+def fingerprint(*parts: str) -> str:
+    """Give 20 hexadecimal digits that stand for the parts; names that are not UTF-8 may be among them."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:20]
+
+
 def _order(launch: LaunchRef) -> tuple[object, ...]:
     return (launch.span, launch.identity)
 
@@ -42,7 +47,6 @@ def _numbered(findings: list[Finding]) -> list[Finding]:
     for finding in findings:
         ordinal = seen[finding.fingerprint] = seen.get(finding.fingerprint, 0) + 1
         if ordinal > 1:
-            text = f"{finding.fingerprint}\0{ordinal}"
-            finding = replace(finding, fingerprint=hashlib.sha256(text.encode()).hexdigest()[:20])
+            finding = replace(finding, fingerprint=fingerprint(finding.fingerprint, str(ordinal)))
         numbered.append(finding)
     return numbered
