@@ -15,6 +15,8 @@ from packaging.version import Version
 from meshlint.config.fields import FIELDS
 from meshlint.config.framework import Framework, Role, Spelling, Window
 from meshlint.config.launch import Launch, Pin, Write
+from meshlint.config.shapes.source import FIELDS as SHAPE_FIELDS
+from meshlint.config.shapes.source import Shapes
 from meshlint.config.value import Data, Kind, Origin, State, Value, default, unknown
 
 
@@ -54,12 +56,14 @@ class EffectiveConfig:
         role: Role,
         versions: Mapping[str, Resolved],
         chosen: Mapping[str, Version],
+        shapes: Shapes | None = None,
     ) -> None:
         self.launch = launch
         self.framework = framework
         self.role = role
         self.versions = versions
         self.chosen = chosen
+        self.shapes = shapes
         self._known: dict[str, Value] = {}
         self._busy: set[str] = set()
 
@@ -124,8 +128,16 @@ class EffectiveConfig:
         return self.launch.environment.get(name)
 
     def habit(self, name: str) -> Data:
-        """Give a fact of the framework by name; None where it has no such habit."""
-        return self.framework.habits.get(name)
+        """Give a fact of the framework by name; None where it has no such habit; forks where it depends on a version.
+
+        The names are listed in `meshlint.config.framework`.
+        """
+        habit = self.framework.habits.get(name)
+        told = habit(self) if callable(habit) else habit
+        windows = told if isinstance(told, tuple) else (told,)
+        if all(isinstance(w, Window) for w in windows):
+            return any(self.within(w) for w in windows)
+        return told
 
     def _resolve(self, name: str) -> Value:
         direct = self.launch.find(f"@{name}")
@@ -136,10 +148,15 @@ class EffectiveConfig:
         derived = derive(self) if derive is not None else None
         if derived is not None:
             return derived
+        if name in SHAPE_FIELDS and self.shapes is not None and self._names_models():
+            return self.shapes.value(name, self.value("model_id"))
         for row in self.framework.defaults:
             if row.field == name and (row.window is None or self.within(row.window)):
                 return default(row.data, self._default_note(row.window))
         return default(None, f"not set; {self.framework.title} has no value for it")
+
+    def _names_models(self) -> bool:
+        return any(spelling.field == "model_id" for spelling in self.framework.spellings)
 
     def _default_note(self, window: Window | None) -> str:
         note = f"the default of {self.framework.title}"

@@ -1,4 +1,34 @@
-"""What a framework is, for the config side: its spellings, defaults, roles and habits, as data."""
+"""What a framework is, for the config side: its spellings, defaults, roles and habits, as data.
+
+Habits are facts that rules ask by name, `config.habit(name)`. In the tables a habit is data, a `Window` or a tuple of
+windows (asked, it is true inside and false outside), or a function of the effective config where it depends on the
+entry point. Missing means no.
+
+| habit | what it says |
+| --- | --- |
+| validates_arguments | the entry runs Megatron-LM's `validate_args` |
+| validates_hierarchical_sizes | before training, the entry refuses a2a+p2p without sizes, at cp = 1 too |
+| passes_hierarchical_sizes | sizes given in the config reach megatron-core's group builder |
+| unwraps_single_comm_type | a comm-type list of one entry counts as that entry for all layers |
+| seq_is_tensor_length | unpacked, `seq_length` is the length of the tensor that attention gets |
+| checks_seq_for_cp | the entry refuses `seq_length % (2 * cp) != 0`, packed or not |
+| pads_each_sequence_to | the multiple that the framework pads each sequence to by itself: `2*cp`, `2*cp*tp`, `cp*tp`, |
+|  | `lcm(2*cp,cp*tp)`; `pad_multiple`: only to that field; None: to nothing. `tp` counts as 1 without SP where the |
+|  | habit `pads_for_sp_only` holds |
+| pads_for_sp_only | the factor tp of the pad is there only under sequence parallelism |
+| checks_pad_multiple | the entry refuses a `pad_multiple` that its sizes do not divide |
+| always_packed | every batch is packed (THD), whatever the config says |
+| needs_packing_for_cp | the entry refuses cp > 1 without packing |
+| validates_sft_loss | fine-tuning with cp > 1 is refused without per-token loss or with average_in_collective |
+| fixes_loss | the framework sets per-token loss and average_in_collective itself; the config has no say |
+| switches_sp_off_at_tp1 | sequence parallelism with tp = 1 is switched off, silently or with a warning |
+| checks_tp_overlap | what tp_comm_overlap without SP meets: `assert`, `off`, or None: nothing |
+| checks_layers_per_stage | the entry refuses layers that pp does not divide |
+| checks_world | the entry refuses a world that tp*pp*cp does not divide |
+| checks_heads_for_a2a | heads against the a2a degree are checked before the first forward pass |
+| sets_max_connections | the framework sets CUDA_DEVICE_MAX_CONNECTIONS itself |
+| trains | the entry trains |
+"""
 
 from __future__ import annotations
 
@@ -82,7 +112,7 @@ class Framework:
     """A framework: names, libraries, spellings, defaults, derived fields, and the roles of a launch.
 
     `derive` maps a field to a function of the effective config that is asked where nothing is written; it returns
-    None where the default counts. `pads_sequences` and the like are `habits`: facts that rules ask by name.
+    None where the default counts. `habits` are facts that rules ask by name, see the module.
     """
 
     name: str
