@@ -78,7 +78,7 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return 2
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click turns a closed pipe into an exit of its own
         _silence()
         return 141
     except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
@@ -96,8 +97,11 @@ def set_of(context: Context) -> frozenset[str]:
     return known
 
 
-def launches(entry: Entry, context: Context, options: Options) -> Iterator[list[Launch]]:
-    """Give the launches of an entry, each with its variants; a file that cannot be read becomes a problem."""
+def launches(entry: Entry, context: Context, options: Options, failures: list[str]) -> Iterator[list[Launch]]:
+    """Give the launches of an entry, each with its variants; a file that cannot be read becomes a problem.
+
+    A reader that fails is told in `failures`; what it gave before stands.
+    """
     grouped: dict[tuple[str, str], list[Launch]] = {}
     try:
         for launch in entry.surface.launches(entry.path, context):
@@ -106,6 +110,10 @@ def launches(entry: Entry, context: Context, options: Options) -> Iterator[list[
         context.problem(Span(error.path, error.line, error.column), error.sentence)
     except RecursionError:
         context.problem(Span(entry.path, 1), "it is nested too deeply to be read")
+    except Exception as error:
+        if os.environ.get("MESHLINT_DEBUG") == "1":
+            raise
+        failures.append(f"the reader of {entry.surface.name} failed on {entry.path} ({type(error).__name__})")
     for variants in grouped.values():
         yield variants[:MAX_VARIANTS]
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from packaging.version import Version
 
-from meshlint.config.effective import EffectiveConfig, Fork, Resolved, Unjudged
+from meshlint.config.effective import Fork, Resolved, Unjudged
 from meshlint.config.framework import Framework, Role
 from meshlint.config.launch import Launch
 from meshlint.config.shapes.source import Shapes
 from meshlint.config.value import Kind, Value
 from meshlint.engine.merge import Judged, fingerprint
+from meshlint.engine.ruleset import page
+from meshlint.engine.trace import Traced
 from meshlint.finding import Confidence, Coverage, Finding, LaunchRef, NotJudged, Related, Severity
 from meshlint.place import Span
 from meshlint.rule import LaunchRule, Verdict
@@ -32,6 +35,8 @@ class Hit:
     chosen: Mapping[str, Version]
     at: Value | None
     values: tuple[tuple[str, Value], ...]
+    libraries: tuple[str, ...] = ()
+    """The libraries whose version the rule asked for."""
 
     @property
     def span(self) -> Span:
@@ -54,6 +59,12 @@ class Trial:
     hits: list[Hit] = field(default_factory=list)
     judged: list[tuple[int, str, Mapping[str, Version]]] = field(default_factory=list)
     stopped: NotJudged | None = None
+    failure: str = ""
+    """What went wrong inside the rule itself."""
+
+    def stop(self, field: str, reason: str) -> None:
+        """Note what stopped the rule; the first reason stands."""
+        self.stopped = self.stopped or NotJudged(self.rule.code, field, reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +75,22 @@ class Ground:
     versions: Mapping[str, Resolved]
     shapes: Shapes | None = None
 
-    def config(self, launch: Launch, role: Role, chosen: Mapping[str, Version]) -> EffectiveConfig:
+    def config(self, launch: Launch, role: Role, chosen: Mapping[str, Version]) -> Traced:
         """Give the effective config of one role of one variant under one choice of versions."""
-        return EffectiveConfig(launch, self.framework, role, self.versions, chosen, self.shapes)
+        return Traced(launch, self.framework, role, self.versions, chosen, self.shapes)
 
 
-def judge(variants: Sequence[Launch], ground: Ground, rules: Iterable[LaunchRule]) -> tuple[list[Judged], Coverage]:
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What is said of one launch: findings, how far it was judged, the files it read, and rules that failed."""
+
+    judged: tuple[Judged, ...]
+    coverage: Coverage
+    reads: frozenset[str]
+    failures: tuple[str, ...] = ()
+
+
+def judge(variants: Sequence[Launch], ground: Ground, rules: Iterable[LaunchRule]) -> Judgement:
     """Judge one launch (all its variants) by every rule that speaks of its framework."""
     framework, versions = ground.framework, ground.versions
     trials = [
@@ -82,7 +103,9 @@ def judge(variants: Sequence[Launch], ground: Ground, rules: Iterable[LaunchRule
         if trial.rule.code not in gone
         for finding in _findings(trial, len(variants), versions)
     ]
-    return findings, _coverage(variants[0], framework, versions, trials)
+    reads = frozenset({variants[0].place.path}.union(*(launch.reads for launch in variants)))
+    failures = tuple(trial.failure for trial in trials if trial.failure)
+    return Judgement(tuple(findings), _coverage(variants[0], framework, versions, trials), reads, failures)
 
 
 def _try(rule: LaunchRule, variants: Sequence[Launch], ground: Ground) -> Trial:
@@ -100,7 +123,7 @@ def _try_role(rule: LaunchRule, trial: Trial, index: int, launch: Launch, role: 
         chosen = open_choices.pop(0)
         runs += 1
         if runs > MAX_FORKS:
-            trial.stopped = NotJudged(rule.code, "versions", "too many version combinations are open")
+            trial.stop("versions", "too many version combinations are open")
             return
         config = ground.config(launch, role, chosen)
         try:
@@ -109,16 +132,22 @@ def _try_role(rule: LaunchRule, trial: Trial, index: int, launch: Launch, role: 
             open_choices[:0] = [{**chosen, fork.library: v} for v in fork.candidates]
             continue
         except Unjudged as stop:
-            trial.stopped = NotJudged(rule.code, stop.field, stop.reason)
+            trial.stop(stop.field, stop.reason)
             continue
+        except Exception as error:
+            if os.environ.get("MESHLINT_DEBUG") == "1":
+                raise
+            trial.failure = f"{rule.code} failed on {launch.identity} ({type(error).__name__})"
+            trial.stop("rule", "the rule itself failed")
+            return
         trial.judged.append((index, role.name, chosen))
         trial.hits += hits
 
 
-def _hit(rule: LaunchRule, verdict: Verdict, config: EffectiveConfig) -> Hit:
+def _hit(rule: LaunchRule, verdict: Verdict, config: Traced) -> Hit:
     at = config.value(verdict.at) if verdict.at else None
     values = tuple((name, config.value(name)) for name in verdict.fields)
-    return Hit(type(rule), verdict, config.launch, config.role, config.chosen, at, values)
+    return Hit(type(rule), verdict, config.launch, config.role, config.chosen, at, values, tuple(config.libraries))
 
 
 def _findings(trial: Trial, variants: int, versions: Mapping[str, Resolved]) -> list[Judged]:
@@ -130,6 +159,7 @@ def _findings(trial: Trial, variants: int, versions: Mapping[str, Resolved]) -> 
 
 def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str, Resolved]) -> Finding:
     first = hits[0]
+    libraries = sorted({library for hit in hits for library in hit.libraries})
     rule, verdict = first.rule, first.verdict
     severity = max((h.verdict.severity or rule.severity for h in hits), key=lambda s: s.rank)
     confidence = verdict.confidence
@@ -156,12 +186,29 @@ def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str
         span=first.span,
         message=" ".join([verdict.message, *notes]),
         fingerprint=_fingerprint(first),
-        related=(*_related(first), *verdict.related),
+        related=_distinct(first.span, (*_related(first), *verdict.related, *_pins(libraries, versions))),
         launches=(LaunchRef(first.launch.identity, first.launch.place),),
         framework=first.launch.framework,
-        versions={lib: _shown(r) for lib, r in versions.items() if r.pin is not None},
+        versions={lib: _shown(versions[lib]) for lib in libraries if lib in versions},
         fix=verdict.fix,
+        rule_url=page(rule),
     )
+
+
+def _distinct(primary: Span, related: Iterable[Related]) -> tuple[Related, ...]:
+    """Leave out the primary place, and further words about one place."""
+    seen = {primary}
+    return tuple(r for r in related if not (r.span in seen or seen.add(r.span)))  # type: ignore[func-returns-value]
+
+
+def _pins(libraries: Iterable[str], versions: Mapping[str, Resolved]) -> list[Related]:
+    """Give the places that pin the libraries that the rule asked about."""
+    pins = [(lib, versions[lib].pin) for lib in libraries if lib in versions]
+    return [
+        Related(pin.value.span, f"{lib} is pinned to {pin.specifier.removeprefix('==')}")
+        for lib, pin in pins
+        if pin is not None and pin.value.span is not None
+    ]
 
 
 def _at_most_warning(severity: Severity) -> Severity:
@@ -219,7 +266,9 @@ def _show(value: Value) -> str:
 
 
 def _shown(resolved: Resolved) -> str:
-    return ", ".join(str(v) for v in resolved.candidates)
+    """Give the only version, or the first and the last of those that are judged."""
+    versions = resolved.candidates
+    return f"{versions[0]} to {versions[-1]}" if len(versions) > 1 else "".join(str(v) for v in versions)
 
 
 def _fingerprint(hit: Hit) -> str:

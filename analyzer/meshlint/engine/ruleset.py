@@ -23,7 +23,7 @@ class RuleSet:
     rules: tuple[type[Rule], ...]
     selected: frozenset[str]
     narrowed: bool = False
-    """Some rule is left out by `--select` or the like, so that silence proves nothing about suppressions."""
+    """The command line left rules out, so that this run says nothing about unused suppressions."""
 
     def launch_rules(self) -> list[LaunchRule]:
         """Give the selected rules about launches."""
@@ -62,8 +62,7 @@ def narrow(
         gone = _matches(rules, (word,))
         exact = {*(select or ()), *extend}
         wanted -= {code for code in gone if word == code or code not in exact}
-    every = frozenset(rule.code for rule in rules)
-    return RuleSet(rules, frozenset(wanted), narrowed=wanted != every)
+    return RuleSet(rules, frozenset(wanted))
 
 
 def _matches(rules: tuple[type[Rule], ...], words: Iterable[str]) -> set[str]:

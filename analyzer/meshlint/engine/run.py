@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from meshlint import __version__
 from meshlint.config.launch import Launch
@@ -13,13 +13,14 @@ from meshlint.config.surface import Context
 from meshlint.config.versions import resolve
 from meshlint.engine import gather, ruleset
 from meshlint.engine.house import problem_findings
-from meshlint.engine.judge import Ground, judge
+from meshlint.engine.judge import Ground, Judgement, judge
 from meshlint.engine.merge import Judged, merge
 from meshlint.engine.options import Options, UsageError
 from meshlint.engine.program import check_program
 from meshlint.engine.ruleset import RuleSet
-from meshlint.engine.suppress import Judgement, Suppressions, house_findings
+from meshlint.engine.suppress import Suppressions, house_findings
 from meshlint.finding import Coverage, Finding, Report
+from meshlint.place import Span
 from meshlint.rule import LaunchRule
 from meshlint.sources.discover import Scope, discover
 from meshlint.sources.tree import Unreadable
@@ -29,9 +30,8 @@ from meshlint.sources.tree import Unreadable
 class Outcome:
     """What judging gathers on its way."""
 
-    judged: list[Judged] = field(default_factory=list)
-    coverage: list[Coverage] = field(default_factory=list)
     judgements: list[Judgement] = field(default_factory=list)
+    program: list[Judged] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -43,7 +43,7 @@ def check(paths: Sequence[str], options: Options) -> Report:
     context = gather.context_of(scope, options)
     outcome = Outcome(notes=list(notes))
     _check_launches(scope, context, options, rules, outcome)
-    outcome.judged += check_program(scope, context, rules)
+    outcome.program += check_program(scope, context, rules)
     return _report(scope, context, options, rules, outcome)
 
 
@@ -58,6 +58,7 @@ def choose(options: Options) -> tuple[RuleSet, list[str]]:
         chosen = ruleset.narrow(rules, select, extend, (*settings.ignore, *options.ignore))
     except ruleset.UnknownRule as error:
         raise UsageError(str(error)) from None
+    chosen = replace(chosen, narrowed=bool(options.select or options.ignore))
     cancelled = sorted(explicit - chosen.selected) if settings.ignore else []
     notes = [f"{', '.join(cancelled)} was selected, but {settings.file} ignores it"] if cancelled else []
     return chosen, notes
@@ -78,7 +79,7 @@ def _check_launches(scope: Scope, context: Context, options: Options, rules: Rul
     for number, entry in enumerate(entries):
         if options.tick is not None:
             options.tick(number, len(entries), entry.path)
-        for variants in gather.launches(entry, context, options):
+        for variants in gather.launches(entry, context, options, outcome.failures):
             judge_launch(variants, context, active, outcome)
     claimed = {entry.path for entry in entries}
     context.problems += gather.unreadable(scope, context, claimed)
@@ -92,16 +93,15 @@ def judge_launch(variants: Sequence[Launch], context: Context, rules: Iterable[L
     except KeyError:
         outcome.failures.append(f"there is no framework `{first.framework}`, which {first.surface} asks for")
         return
-    found, coverage = judge(variants, Ground(model, resolve(first, model, context), shapes_of(context)), rules)
-    outcome.judged += found
-    outcome.coverage.append(coverage)
-    reads = frozenset({first.place.path}.union(*(launch.reads for launch in variants)))
-    outcome.judgements.append(Judgement(reads, frozenset(stop.code for stop in coverage.not_judged)))
+    judgement = judge(variants, Ground(model, resolve(first, model, context), shapes_of(context)), rules)
+    outcome.judgements.append(judgement)
+    outcome.failures += judgement.failures
 
 
 def _report(scope: Scope, context: Context, options: Options, rules: RuleSet, outcome: Outcome) -> Report:
     suppressions = Suppressions(context.tree, rules)
-    judged = [*outcome.judged, *problem_findings(context.problems, scope.named, rules)]
+    found = [judged for judgement in outcome.judgements for judged in judgement.judged]
+    judged = [*found, *outcome.program, *problem_findings(context.problems, scope.named, rules)]
     judged = [suppressions.apply(one) for one in judged]
     complete = not rules.narrowed and not scope.named and scope.asked == scope.files
     read = sorted({path for one in outcome.judgements for path in one.reads} & set(scope.asked))
@@ -110,13 +110,19 @@ def _report(scope: Scope, context: Context, options: Options, rules: RuleSet, ou
     return Report(
         version=__version__,
         findings=tuple(findings),
-        coverage=tuple(sorted(outcome.coverage, key=lambda c: (c.launch.span, c.launch.identity))),
+        coverage=tuple(
+            sorted((j.coverage for j in outcome.judgements), key=lambda c: (c.launch.span, c.launch.identity))
+        ),
         rules=ruleset.describe(rules.rules),
         notes=tuple(outcome.notes),
         sources=dict(_sources(context, findings)),
         files=len(scope.asked),
         failures=tuple(outcome.failures),
     )
+
+
+def _place(coverage: Coverage) -> tuple[Span, str]:
+    return (coverage.launch.span, coverage.launch.identity)
 
 
 def _kept(judged: list[Judged], scope: Scope, options: Options) -> list[Judged]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from meshlint.engine.house import BAD, UNUSED, house_finding
+from meshlint.engine.judge import Judgement
 from meshlint.engine.merge import Judged
 from meshlint.engine.ruleset import RuleSet, nearest
 from meshlint.finding import Severity
@@ -135,16 +136,8 @@ def _hashes(text: str) -> Iterator[int]:
     return (i for i, char in enumerate(text) if char == "#")
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """Which files a launch read, and which rules could not be decided for it."""
-
-    reads: frozenset[str]
-    stopped: frozenset[str]
-
-
 def house_findings(
-    suppressions: Suppressions, paths: Iterable[str], judgements: list[Judgement], complete: bool
+    suppressions: Suppressions, paths: Iterable[str], judgements: Sequence[Judgement], complete: bool
 ) -> Iterator[Judged]:
     """Give what is wrong with the suppressions of the files asked for.
 
@@ -160,18 +153,19 @@ def house_findings(
 
 
 def _unused(
-    suppressions: Suppressions, path: str, directives: Iterable[Directive], judgements: list[Judgement]
+    suppressions: Suppressions, path: str, directives: Iterable[Directive], judgements: Sequence[Judgement]
 ) -> Iterator[Judged]:
     users = [j for j in judgements if path in j.reads]
     for directive in directives:
         for code in directive.codes:
             rule = suppressions.rules.get(code)
             idle = (directive.span, code) not in suppressions.used
-            if idle and _decided(rule, users):
+            if idle and code in suppressions.rules.selected and _decided(rule, users):
                 sentence = f"{code} finds nothing here, so this suppression can go."
                 yield from house_finding(suppressions.rules, UNUSED, directive.span, sentence, subject=code)
 
 
-def _decided(rule: type[Rule] | None, users: list[Judgement]) -> bool:
+def _decided(rule: type[Rule] | None, users: Sequence[Judgement]) -> bool:
     is_launch_rule = rule is not None and issubclass(rule, LaunchRule)
-    return is_launch_rule and bool(users) and not any(rule.code in user.stopped for user in users if rule)
+    stopped = {stop.code for user in users for stop in user.coverage.not_judged}
+    return is_launch_rule and bool(users) and rule is not None and rule.code not in stopped

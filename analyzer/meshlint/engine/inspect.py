@@ -1,0 +1,188 @@
+"""The effective config of every launch, and why a rule did or did not fire: what `meshlint config` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from packaging.version import Version
+
+from meshlint.config.effective import Fork, Resolved, Unjudged
+from meshlint.config.fields import FIELDS
+from meshlint.config.framework import Role
+from meshlint.config.launch import Branch, Launch
+from meshlint.config.registry import framework
+from meshlint.config.shapes.source import shapes_of
+from meshlint.config.surface import Context, Problem
+from meshlint.config.value import Kind, Origin, State, Value
+from meshlint.config.versions import resolve
+from meshlint.engine import gather
+from meshlint.engine.judge import Ground, judge
+from meshlint.engine.options import Options, UsageError
+from meshlint.engine.ruleset import load, nearest
+from meshlint.engine.run import scope_of
+from meshlint.rule import LaunchRule
+
+MAX_CHOICES = 64
+"""Version choices shown for one rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A field of a role: its value, or the different values that open versions give it."""
+
+    name: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a rule did or did not fire under one choice of versions.
+
+    `result` is `fires`, `silent` or `not judged`, `told` the message or the reason; `asked` are the fields that the
+    rule asked for, in order, `chosen` the versions that were open and that it asked about.
+    """
+
+    role: str
+    result: str
+    told: str
+    asked: tuple[Shown, ...]
+    versions: dict[str, str]
+    chosen: dict[str, str]
+    variables: tuple[str, ...]
+    habits: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RoleView:
+    """One role of a launch, its fields in canonical order."""
+
+    name: str
+    fields: tuple[Shown, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchView:
+    """One variant of a launch."""
+
+    launch: Launch
+    branches: tuple[Branch, ...]
+    roles: tuple[RoleView, ...]
+    versions: dict[str, Resolved]
+    reasons: tuple[Reason, ...] = ()
+    superseded: str = ""
+
+
+def inspect(paths: Sequence[str], options: Options, why: str = "") -> tuple[list[LaunchView], list[Problem]]:
+    """Give every launch under the paths, and what could not be read. Raises UsageError for what cannot be asked."""
+    rule = _rule(why) if why else None
+    scope = scope_of(paths, options)
+    context = gather.context_of(scope, options)
+    failures: list[str] = []
+    views = [
+        _view(launch, context, rule)
+        for entry in gather.entries(scope, context)
+        for variants in gather.launches(entry, context, options, failures)
+        for launch in variants
+    ]
+    context.problems += gather.unreadable(scope, context, (view.launch.place.path for view in views))
+    if failures:
+        raise RuntimeError(failures[0])
+    return views, context.problems
+
+
+def _rule(code: str) -> LaunchRule:
+    rules = load()
+    found = next((rule for rule in rules if code.upper() == rule.code or code == rule.slug), None)
+    if found is None:
+        raise UsageError(f"there is no rule `{code}`{nearest(rules, code)}")
+    if not issubclass(found, LaunchRule):
+        raise UsageError(f"{found.code} does not judge configs")
+    return found()
+
+
+def _view(launch: Launch, context: Context, rule: LaunchRule | None) -> LaunchView:
+    model = framework(launch.framework)
+    ground = Ground(model, resolve(launch, model, context), shapes_of(context))
+    roles = model.roles(launch)
+    return LaunchView(
+        launch,
+        launch.branches,
+        tuple(RoleView(role.name, tuple(_fields(launch, role, ground, FIELDS))) for role in roles),
+        dict(ground.versions),
+        tuple(reason for role in roles for reason in _reasons(rule, launch, role, ground)) if rule is not None else (),
+        _superseded(rule, launch, ground) if rule is not None else "",
+    )
+
+
+def _superseded(rule: LaunchRule, launch: Launch, ground: Ground) -> str:
+    """Name the rule that speaks in place of this one, if any."""
+    others = [r() for r in load() if issubclass(r, LaunchRule) and rule.code in r.supersedes]
+    found = judge((launch,), ground, others).judged
+    return found[0].finding.code if found else ""
+
+
+def _fields(launch: Launch, role: Role, ground: Ground, names: Iterable[str]) -> Iterator[Shown]:
+    for name in names:
+        yield Shown(name, tuple(dict.fromkeys(_values(launch, role, ground, name))))
+
+
+def _values(launch: Launch, role: Role, ground: Ground, name: str) -> Iterator[Value]:
+    """Give a field's value under each choice of open versions that it depends on."""
+    choices: list[dict[str, Version]] = [{}]
+    for _ in range(MAX_CHOICES):
+        if not choices:
+            return
+        chosen = choices.pop(0)
+        try:
+            yield ground.config(launch, role, chosen).value(name)
+        except Fork as fork:
+            choices[:0] = [{**chosen, fork.library: version} for version in fork.candidates]
+
+
+def _reasons(rule: LaunchRule, launch: Launch, role: Role, ground: Ground) -> Iterator[Reason]:
+    if rule.frameworks and ground.framework.name not in rule.frameworks:
+        yield Reason(role.name, "not judged", f"it does not speak of {ground.framework.title}", (), {}, {}, (), {})
+        return
+    choices: list[dict[str, Version]] = [{}]
+    for _ in range(MAX_CHOICES):
+        if not choices:
+            return
+        chosen = choices.pop(0)
+        config = ground.config(launch, role, chosen)
+        try:
+            verdicts = list(rule.check(config))
+            result, told = ("fires", verdicts[0].message) if verdicts else ("silent", "")
+        except Fork as fork:
+            choices[:0] = [{**chosen, fork.library: version} for version in fork.candidates]
+            continue
+        except Unjudged as stop:
+            result, told = "not judged", f"{stop.field}: {stop.reason}"
+        yield Reason(
+            role.name,
+            result,
+            told,
+            tuple(Shown(name, (config.value(name),)) for name in list(config.fields)),
+            {lib: str(config.version(lib)) for lib in list(config.libraries) if _known(ground, lib, chosen)},
+            {lib: str(version) for lib, version in chosen.items()},
+            tuple(config.variables),
+            {name: str(config.habit(name)) for name in list(config.habits)},
+        )
+
+
+def _known(ground: Ground, library: str, chosen: dict[str, Version]) -> bool:
+    resolved = ground.versions.get(library)
+    return library in chosen or (resolved is not None and len(resolved.candidates) == 1)
+
+
+def where(value: Value) -> str:
+    """Say where a value comes from, in a few words."""
+    if value.state is State.UNKNOWN:
+        return value.reason
+    return "; ".join(part for origin in value.origins if (part := _origin(origin)))
+
+
+def _origin(origin: Origin) -> str:
+    place = str(origin.span) if origin.span is not None else ""
+    words = origin.text if origin.kind is Kind.OPTION else origin.note
+    return " ".join(part for part in (place, f"({words})" if place and words else words) if part)

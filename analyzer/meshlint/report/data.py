@@ -1,0 +1,89 @@
+"""Reports as plain data, for the JSON formats. `docs/json.md` documents it, `report/schema.json` is its schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meshlint.finding import Coverage, Finding, Fix, LaunchRef, Related, Report
+from meshlint.place import Span
+from meshlint.report.text import clean
+
+SCHEMA = "1.0"
+"""Major and minor version of the form; within a major version keys are only added."""
+
+
+def report_data(report: Report) -> dict[str, Any]:
+    """Give a whole report."""
+    return {
+        "schema": SCHEMA,
+        "tool": tool_data(report),
+        "findings": [finding_data(finding) for finding in report.findings],
+        "coverage": [coverage_data(coverage) for coverage in report.coverage],
+    }
+
+
+def tool_data(report: Report) -> dict[str, Any]:
+    """Give the tool's name and version."""
+    return {"name": "meshlint", "version": report.version}
+
+
+def finding_data(finding: Finding) -> dict[str, Any]:
+    """Give a finding, every key present."""
+    first = finding.launches[0] if finding.launches else None
+    return {
+        "code": finding.code,
+        "slug": finding.slug,
+        "severity": finding.severity.value,
+        "confidence": finding.confidence.value,
+        "outcome": finding.outcome.value,
+        **_place(finding.span),
+        "message": clean(finding.message),
+        "related": [_related(related) for related in finding.related],
+        "launch": _launch(first) if first is not None else None,
+        "launches": [_launch(launch) for launch in finding.launches],
+        "framework": finding.framework,
+        "versions": dict(sorted(finding.versions.items())),
+        "fix": _fix(finding.fix) if finding.fix is not None else None,
+        "reproducer": finding.reproducer or None,
+        "rule_url": finding.rule_url or None,
+        "fingerprint": finding.fingerprint,
+        "suppressed": clean(finding.suppressed) or None,
+        "baselined": finding.baselined,
+    }
+
+
+def coverage_data(coverage: Coverage) -> dict[str, Any]:
+    """Give how far one launch was judged."""
+    return {
+        "launch": _launch(coverage.launch),
+        "framework": coverage.framework,
+        "surface": coverage.surface,
+        "versions": dict(sorted(coverage.versions.items())),
+        "judged": list(coverage.judged),
+        "not_judged": [
+            {"code": stop.code, "field": stop.field, "reason": clean(stop.reason)} for stop in coverage.not_judged
+        ],
+    }
+
+
+def _place(span: Span) -> dict[str, Any]:
+    return {
+        "path": clean(span.path),
+        "line": span.line,
+        "column": span.column,
+        "end_line": span.end_line,
+        "end_column": span.end_column,
+    }
+
+
+def _related(related: Related) -> dict[str, Any]:
+    return {**_place(related.span), "message": clean(related.label)}
+
+
+def _launch(launch: LaunchRef) -> dict[str, Any]:
+    return {"identity": clean(launch.identity), **_place(launch.span)}
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    edits = [{**_place(edit.span), "text": edit.text} for edit in fix.edits]
+    return {"description": clean(fix.description), "safe": fix.safe, "edits": edits}

@@ -1,0 +1,51 @@
+"""Workflow commands of GitHub Actions: annotations without any token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlint.finding import Finding, Report, Severity
+from meshlint.report.text import clean
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def render(report: Report) -> Iterator[str]:
+    """Give one command a finding that counts."""
+    for finding in report.findings:
+        if not finding.suppressed and not finding.baselined:
+            yield _command(finding)
+
+
+def _command(finding: Finding) -> str:
+    span = finding.span
+    properties = {
+        "file": span.path,
+        "line": str(span.line),
+        "endLine": str(span.end_line),
+        "col": str(span.column),
+        "endColumn": str(span.end_column),
+        "title": f"{finding.code} {finding.slug}",
+    }
+    if span.end_line != span.line:
+        del properties["col"], properties["endColumn"]  # columns count only on one line
+    shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    return f"::{_COMMANDS[finding.severity]} {shown}::{_data(_message(finding))}"
+
+
+def _message(finding: Finding) -> str:
+    lines = [clean(finding.message)]
+    lines += [f"{clean(r.span.path)}:{r.span.line}: {clean(r.label)}" for r in finding.related]
+    if finding.fix is not None:
+        lines.append(f"Fix: {clean(finding.fix.description)}")
+    if len(finding.launches) > 1:
+        lines.append(f"{len(finding.launches)} launches")
+    return "\n".join(lines)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(clean(text)).replace(":", "%3A").replace(",", "%2C")
