@@ -1,6 +1,7 @@
 """YAML with the place of every key and value, by pyyaml's composer: no objects are built, nothing is resolved.
 
-Anchors share nodes, so a bomb of aliases stays small; whoever walks the nodes bounds the walk (`MAX_WALK`).
+Anchors share nodes, so a bomb of aliases stays small; whoever walks the nodes bounds the walk (`MAX_WALK`). libyaml
+itself refuses nesting beyond 1,000 levels, and `MAX_DEPTH` refuses it well before Python's stack is at risk.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ from meshlint.place import Span
 from meshlint.sources.tree import Text, Unreadable
 
 Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+MAX_CHARS = 500_000
+"""Characters of one file; a larger one is data, not a config that a person wrote."""
 MAX_WALK = 200_000
 """Nodes visited in one walk over a document, aliases counted each time."""
 MAX_DEPTH = 100
+MAX_PAIRS = 20_000
+"""Pairs that the merge keys (`<<`) of one mapping may bring in."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,14 +40,18 @@ class Node:
     entries: tuple[tuple[Node, Node], ...] = ()
 
     def pairs(self) -> Iterator[tuple[str, Node, Node]]:
-        """Give a mapping's (key, key node, value node), merge keys resolved, later duplicates after earlier ones."""
-        for key, value in self.entries:
-            if key.text == "<<" and not key.quoted:
-                sources = value.items if value.kind == "sequence" else (value,)
-                for source in reversed(sources):
-                    yield from source.pairs()
-        for key, value in self.entries:
-            if key.kind == "scalar" and (key.text != "<<" or key.quoted):
+        """Give a mapping's (key, key node, value node), merge keys resolved, later duplicates after earlier ones.
+
+        Merged pairs come first and are those of YAML 1.1: an earlier source wins over a later one. At most `MAX_PAIRS`
+        of them are given.
+        """
+        own = [(key, value) for key, value in self.entries if not _is_merge(key)]
+        if len(own) < len(self.entries):
+            taken: dict[str, tuple[Node, Node]] = {}
+            _merged(self, taken, [MAX_PAIRS])
+            yield from ((name, key, value) for name, (key, value) in taken.items())
+        for key, value in own:
+            if key.kind == "scalar":
                 yield key.text, key, value
 
     def get(self, key: str) -> Node | None:
@@ -56,10 +65,14 @@ class Node:
 
 def parse(source: Text) -> list[Node]:
     """Give the documents of a YAML file; raises Unreadable with line and column where it is not YAML."""
-    loader = Loader(source.text)
-    memo: dict[int, Node] = {}
+    if len(source.text) > MAX_CHARS:
+        size = len(source.text)
+        raise Unreadable(source.path, f"it has {size:,} characters; as YAML, meshlint reads at most {MAX_CHARS:,}")
     documents = []
+    loader = None
     try:
+        loader = Loader(source.text)
+        memo: dict[int, Node] = {}
         while loader.check_node():
             root = loader.get_node()
             documents.append(_node(root, source.path, memo, loader, 0))
@@ -69,46 +82,81 @@ def parse(source: Text) -> list[Node]:
         problem = error.problem or "it cannot be parsed"
         raise Unreadable(source.path, f"it is not YAML: {problem}", line, column) from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise Unreadable(source.path, f"it is not YAML: {str(error).splitlines()[0]}") from None
+        raise Unreadable(source.path, f"it is not YAML: {_first_line(error)}") from None
     finally:
-        loader.dispose()
+        if loader is not None:
+            loader.dispose()
     return documents
 
 
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), "it cannot be parsed")
+
+
+def _is_merge(key: Node) -> bool:
+    return key.text == "<<" and not key.quoted
+
+
+def _merged(node: Node, taken: dict[str, tuple[Node, Node]], left: list[int]) -> None:
+    """Collect what the merge keys of a mapping bring in: the first source that has a key wins, deeper ones last."""
+    for key, value in node.entries:
+        if not _is_merge(key):
+            continue
+        for source in value.items if value.kind == "sequence" else (value,):
+            left[0] -= 1 + len(source.entries)
+            if left[0] < 0:
+                return
+            fresh = {k.text: (k, v) for k, v in source.entries if k.kind == "scalar" and not _is_merge(k)}
+            for name, pair in fresh.items():
+                taken.setdefault(name, pair)
+            _merged(source, taken, left)
+
+
 def _node(node: Any, path: str, memo: dict[int, Node], loader: Any, depth: int) -> Node:
+    if isinstance(node, yaml.ScalarNode):
+        return memo.get(id(node)) or _scalar_node(node, path, memo, loader)
     known = memo.get(id(node))
     if known is not None:
         return known
-    start, end = node.start_mark, node.end_mark
-    span = Span(path, start.line + 1, start.column + 1, end.line + 1, end.column + 1)
+    span = _span(node, path)
     if depth > MAX_DEPTH:
         raise Unreadable(path, f"it is nested deeper than {MAX_DEPTH} levels", span.line, span.column)
-    if isinstance(node, yaml.ScalarNode):
-        built = Node(span, "scalar", _scalar(node, loader), node.value, node.style in ("'", '"'))
-    elif isinstance(node, yaml.SequenceNode):
-        memo[id(node)] = Node(span, "scalar", text="", quoted=True)  # a cycle of aliases ends here
-        built = Node(span, "sequence", items=tuple(_node(n, path, memo, loader, depth + 1) for n in node.value))
+    memo[id(node)] = Node(span, "scalar", text="", quoted=True)  # a cycle of aliases ends here
+    depth += 1
+    if isinstance(node, yaml.SequenceNode):
+        built = Node(span, "sequence", items=tuple([_node(n, path, memo, loader, depth) for n in node.value]))
     else:
-        memo[id(node)] = Node(span, "scalar", text="", quoted=True)
-        pairs = tuple(
-            (_node(k, path, memo, loader, depth + 1), _node(v, path, memo, loader, depth + 1)) for k, v in node.value
-        )
-        built = Node(span, "mapping", entries=pairs)
+        pairs = [(_node(k, path, memo, loader, depth), _node(v, path, memo, loader, depth)) for k, v in node.value]
+        built = Node(span, "mapping", entries=tuple(pairs))
     memo[id(node)] = built
     return built
 
 
+def _scalar_node(node: Any, path: str, memo: dict[int, Node], loader: Any) -> Node:
+    text = node.value
+    built = Node(_span(node, path), "scalar", _scalar(node, loader), text, node.style in ("'", '"'))
+    memo[id(node)] = built
+    return built
+
+
+def _span(node: Any, path: str) -> Span:
+    start, end = node.start_mark, node.end_mark
+    return Span(path, start.line + 1, start.column + 1, end.line + 1, end.column + 1)
+
+
 def _scalar(node: Any, loader: Any) -> bool | int | float | str | None:
-    if node.tag not in _PLAIN_TAGS:
-        return str(node.value)
-    if len(node.value) > 40 and node.tag != _STR:
-        return str(node.value)
+    text = str(node.value)
+    if node.tag == _STR or node.tag not in _PLAIN_TAGS or len(text) > _LONGEST_NUMBER:
+        return text
+    if text.isdecimal() and text.isascii() and text[0] != "0":
+        return int(text)
     try:
         built = loader.construct_object(node)
-    except (yaml.YAMLError, ValueError, OverflowError):
-        return str(node.value)
-    return built if built is None or isinstance(built, bool | int | float | str) else str(node.value)
+    except (yaml.YAMLError, ValueError, OverflowError, KeyError):
+        return text
+    return built if built is None or isinstance(built, bool | int | float | str) else text
 
 
+_LONGEST_NUMBER = 40
 _STR = "tag:yaml.org,2002:str"
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str"))
