@@ -40,7 +40,7 @@ def level_sizes(config: EffectiveConfig) -> tuple[int, ...]:
 
 def builds_levels(config: EffectiveConfig) -> bool:
     """Say whether the framework hands the sizes to megatron-core's group builder."""
-    return config.habit("passes_hierarchical_sizes") is not False
+    return bool(config.habit("passes_hierarchical_sizes"))
 
 
 def taken_as(comm: str, sizes: Sequence[int]) -> str:

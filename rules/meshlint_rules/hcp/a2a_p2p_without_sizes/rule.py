@@ -83,12 +83,12 @@ class A2aP2pWithoutSizes(LaunchRule):
         """Look for a2a+p2p first: most configs end there."""
         if not wants_levels(config) or not builds_levels(config) or level_sizes(config):
             return
-        if config.habit("validates_hierarchical_sizes"):
+        if "megatron-bridge" in config.framework.libraries and config.within(BRIDGE_ASSERTS):
+            yield from _refused_by_bridge(config)
+        elif config.habit("validates_hierarchical_sizes"):
             yield _refused(
                 config, f"{config.framework.title} asserts that the sizes are set, while it parses its arguments"
             )
-        elif "megatron-bridge" in config.framework.libraries and config.within(BRIDGE_ASSERTS):
-            yield from _refused_by_bridge(config)
         elif config.number("context_parallel_size") > 1 and uses_te_core(config):
             yield _silent(config)
 

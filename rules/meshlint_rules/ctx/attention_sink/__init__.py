@@ -1,0 +1,1 @@
+"""CTX005: an attention sink without a2a."""

@@ -1,0 +1,1 @@
+"""CTX010: a comm type without context parallelism."""

@@ -1,0 +1,1 @@
+"""CTX008: FP8 attention that no backend does under context parallelism."""

@@ -1,0 +1,1 @@
+"""CTX003: heads that the a2a cannot split."""

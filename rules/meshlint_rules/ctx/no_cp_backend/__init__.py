@@ -1,0 +1,1 @@
+"""CTX006: no attention backend does context parallelism."""

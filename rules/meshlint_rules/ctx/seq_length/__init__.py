@@ -1,0 +1,1 @@
+"""CTX001: a sequence that cp cannot split."""

@@ -1,0 +1,85 @@
+"""CTX001: a sequence that cp cannot split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlint.config.attention import swap
+from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict
+
+
+class SeqLength(LaunchRule):
+    """A sequence length that context parallelism cannot split.
+
+    ## What it does
+
+    Finds a `seq_length` that is not a multiple of `2 * context_parallel_size`, with cp > 1, where every sample has that
+    length: Megatron-LM's command line and Megatron-Bridge. Frameworks that pad each sequence themselves (verl, slime,
+    ms-swift, NeMo-RL) are left out.
+
+    ## Why this is bad
+
+    Each rank gets two chunks of every sequence, one from the front and one from the back, so that causal attention is
+    even. The arguments are checked at start, and every rank stops there.
+
+    ## Example
+
+    ```bash
+    torchrun pretrain_gpt.py --seq-length 4100 --context-parallel-size 4
+    ```
+
+    ## Use instead
+
+    ```bash
+    torchrun pretrain_gpt.py --seq-length 4096 --context-parallel-size 4
+    ```
+
+    ## References/versions
+
+    Every version so far.
+    """
+
+    code = "CTX001"
+    slug = "seq-length"
+    outcomes = (Outcome.CRASH_START, Outcome.CRASH_LATE)
+    references = (
+        Reference("megatron/training/arguments.py:817-820 at core_v0.16.1; :511 at core_v0.10.0"),
+        Reference("src/megatron/bridge/training/config.py:1177 at v0.4.0; :1038 at v0.1.0rc4"),
+        Reference("measured: 4100 tokens with cp = 4 end in a view error of the batch slicer where nothing checks"),
+    )
+
+    def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
+        """Ask for cp first: it is 1 in most configs."""
+        if not config.habit("checks_seq_for_cp") and not config.habit("seq_is_tensor_length"):
+            return
+        cp = config.number("context_parallel_size")
+        if cp <= 1 or config.data("seq_length") is None:
+            return
+        seq = config.number("seq_length")
+        if seq % (2 * cp) == 0:
+            return
+        if config.habit("checks_seq_for_cp"):
+            yield _verdict(config, seq, 2 * cp, Outcome.CRASH_START, f"{config.framework.title} asserts it at start")
+        elif not config.data("packed_sequences"):
+            yield _verdict(config, seq, 2 * cp, Outcome.CRASH_LATE, "slicing the first batch fails with a view error")
+
+
+def _verdict(config: EffectiveConfig, seq: int, unit: int, outcome: Outcome, how: str) -> Verdict:
+    return Verdict(
+        f"seq_length {seq} is not a multiple of 2 * context_parallel_size = {unit} ({seq} = {seq // unit} * {unit} + "
+        f"{seq % unit}): {how}, and every rank stops.",
+        outcome,
+        at="seq_length",
+        fields=("context_parallel_size",),
+        fix=_fix(config, seq, unit),
+    )
+
+
+def _fix(config: EffectiveConfig, seq: int, unit: int) -> Fix:
+    lower, upper = seq // unit * unit, (seq // unit + 1) * unit
+    best = upper if lower == 0 or upper - seq < seq - lower else lower
+    choice = f"{upper}" if lower == 0 else f"{lower} or {upper}"
+    return Fix(f"Set seq_length to {choice}.", swap(config.value("seq_length"), str(seq), str(best)))
+
+
+RULE = SeqLength

@@ -1,0 +1,1 @@
+"""CTX002: a comm type that does not exist."""
