@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from meshlint.config.framework import Spelling
-from meshlint.config.value import Data
+from meshlint.config.framework import Default, Spelling, Window
+from meshlint.config.parse import as_bool
+from meshlint.config.value import Data, Kind, Origin, State, Value, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from meshlint.config.effective import EffectiveConfig
 
 CORE = "megatron-core"
 TE = "transformer-engine"
@@ -127,6 +130,71 @@ OPTIMIZER: Rows = (
 """Fields of `OptimizerConfig`."""
 
 
+_TC = "core_v0.16.1 transformer/transformer_config.py"
+_MPC = "core_v0.16.1 model_parallel_config.py"
+_DDPC = "core_v0.16.1 distributed/distributed_data_parallel_config.py"
+
+DEFAULTS: tuple[Default, ...] = (
+    Default("tensor_model_parallel_size", 1, f"{_MPC}:20"),
+    Default("pipeline_model_parallel_size", 1, f"{_MPC}:28"),
+    Default("context_parallel_size", 1, f"{_MPC}:45"),
+    Default("expert_model_parallel_size", 1, f"{_MPC}:72"),
+    Default("sequence_parallel", False, f"{_MPC}:39"),
+    Default("hybrid_context_parallel", False, f"{_MPC}:65"),
+    Default("moe_extended_tp", False, f"{_MPC}:80"),
+    Default("cp_comm_type", ("p2p",), "core_v0.16.1 extensions/transformer_engine.py:1240, None is taken as p2p"),
+    Default("num_distributed_optimizer_instances", 1, f"{_DDPC}:30"),
+    Default("account_for_embedding_in_pipeline_split", False, f"{_TC}:96"),
+    Default("account_for_loss_in_pipeline_split", False, f"{_TC}:100"),
+    Default("attention_backend", "auto", f"{_TC}:110", Window(CORE, since="0.11")),
+    Default("softmax_type", "vanilla", f"{_TC}:119"),
+    Default("transformer_impl", "transformer_engine", f"{_TC}:880"),
+    Default("attention_dropout", 0.1, f"{_TC}:140"),
+    Default("add_bias_linear", True, f"{_TC}:161"),
+    Default("calculate_per_token_loss", False, f"{_TC}:233"),
+    Default("average_in_collective", False, f"{_DDPC}:57"),
+    Default("multi_latent_attention", False, f"{_TC}:237"),
+    Default("is_hybrid_model", False, f"{_TC}:843"),
+    Default("moe_router_topk", 2, f"{_TC}:578"),
+    Default("moe_layer_freq", 1, f"{_TC}:556"),
+    Default("moe_grouped_gemm", False, f"{_TC}:649"),
+    Default("moe_token_dispatcher_type", "allgather", f"{_TC}:675"),
+    Default("moe_enable_deepep", False, f"{_TC}:679"),
+    Default("moe_flex_dispatcher_backend", "deepep", f"{_TC}:682", Window(CORE, since="0.16")),
+    Default("moe_shared_expert_overlap", False, f"{_TC}:550"),
+    Default("moe_pad_expert_input_to_capacity", False, f"{_TC}:694"),
+    Default("fp8_recipe", "delayed", f"{_TC}:436"),
+    Default("fp8_param_gather", False, f"{_DDPC}:61"),
+    Default("fp8_dot_product_attention", False, f"{_TC}:477"),
+    Default("fp8_multi_head_attention", False, f"{_TC}:480"),
+    Default("recompute_modules", ("core_attn",), f"{_TC}:1193, where none are given", Window(CORE, since="0.12")),
+    Default("distribute_saved_activations", False, f"{_TC}:408"),
+    Default("cuda_graph_impl", "none", f"{_TC}:776"),
+    Default("overlap_p2p_comm", False, f"{_MPC}:297"),
+    Default("batch_p2p_comm", True, f"{_MPC}:302"),
+    Default("overlap_grad_reduce", False, f"{_DDPC}:14"),
+    Default("overlap_param_gather", False, f"{_DDPC}:17"),
+    Default("overlap_param_gather_with_optimizer_step", False, "core_v0.16.1 optimizer/optimizer_config.py:297"),
+    Default("tp_comm_overlap", False, f"{_MPC}:186"),
+    Default("overlap_moe_expert_parallel_comm", False, f"{_MPC}:264"),
+    Default("delay_wgrad_compute", False, f"{_MPC}:269"),
+    Default("defer_embedding_wgrad_compute", False, f"{_MPC}:322"),
+    Default("variable_seq_lengths", False, f"{_MPC}:291"),
+    Default("cpu_offloading", False, f"{_MPC}:370"),
+    Default("use_distributed_optimizer", False, f"{_DDPC}:25"),
+    Default("optimizer", "adam", "core_v0.16.1 optimizer/optimizer_config.py:209"),
+    Default("use_megatron_fsdp", False, f"{_DDPC}:69"),
+    Default("data_parallel_sharding_strategy", "no_shard", f"{_DDPC}:79"),
+    Default("use_torch_fsdp2", False, "core_v0.16.1 ../training/arguments.py:2335"),
+    Default("use_tp_pp_dp_mapping", False, "core_v0.16.1 parallel_state.py, the order argument"),
+    Default("use_gloo_process_groups", True, "core_v0.16.1 parallel_state.py, create_gloo_process_groups"),
+    Default("fp16", False, f"{_MPC}:106"),
+    Default("bf16", False, f"{_MPC}:109"),
+    Default("training", True, "an entry that trains"),
+)
+"""Defaults of megatron-core's own dataclasses; a framework's own rows stand before them and win."""
+
+
 def named(rows: Rows, *prefixes: str, only: Iterable[str] = (), without: Iterable[str] = ()) -> tuple[Spelling, ...]:
     """Spell fields by their own names behind each prefix; `only` some of them, or `without` some."""
     wanted, left_out = frozenset(only), frozenset(without)
@@ -139,14 +207,65 @@ def named(rows: Rows, *prefixes: str, only: Iterable[str] = (), without: Iterabl
 
 def negated(data: Data) -> Data:
     """Turn a switch that turns something off (`--no-x`) into the thing's own truth value."""
-    from meshlint.config.parse import as_bool
-
     switch = as_bool(data)
     return None if switch is None else not switch
 
 
 def means(word: str) -> Callable[[Data], Data]:
     """Turn a switch into the value that it stands for; switched off, it stands for none."""
-    from meshlint.config.parse import as_bool
-
     return lambda data: word if as_bool(data) else None
+
+
+def derived(data: Data, text: str, *inputs: Value) -> Value:
+    """Make a value that follows from others: set if any of them is set, with their places behind it."""
+    state = State.SET if any(v.is_set for v in inputs) else State.UNSET
+    places = tuple(origin for v in inputs if v.is_set for origin in v.origins)
+    return Value(state, data, (*places, Origin(Kind.DERIVED, text=text, note=text)))
+
+
+def follows(text: str, *inputs: Value) -> Value | None:
+    """Give the unknown that one of the inputs is, so that what follows from them is unknown too; else None."""
+    stop = next((v for v in inputs if v.is_unknown), None)
+    return None if stop is None else unknown(f"{text}: {stop.reason}", *stop.origins)
+
+
+def heads_where_not_grouped(config: EffectiveConfig) -> Value | None:
+    """Derive `num_query_groups`: without grouping there is one for each head.
+
+    Source: core_v0.16.1 transformer/transformer_config.py:936.
+    """
+    heads = config.value("num_attention_heads")
+    if heads.data is None and not heads.is_unknown:
+        return None
+    return follows("num_attention_heads", heads) or derived(heads.data, "one group for each attention head", heads)
+
+
+def hidden_over_heads(config: EffectiveConfig) -> Value | None:
+    """Derive `kv_channels`: the hidden size over the heads (core_v0.16.1 transformer/transformer_config.py:934)."""
+    hidden, heads = config.value("hidden_size"), config.value("num_attention_heads")
+    stop = follows("kv_channels", hidden, heads)
+    if stop is not None:
+        return stop
+    if not isinstance(hidden.data, int) or not isinstance(heads.data, int) or heads.data < 1:
+        return None
+    return derived(hidden.data // heads.data, "hidden_size / num_attention_heads", hidden, heads)
+
+
+def tp_where_none(config: EffectiveConfig, value: Value) -> Value:
+    """Amend `expert_tensor_parallel_size`: None is tp (core_v0.16.1 parallel_state.py:786, since 0.10)."""
+    if value.is_unknown or value.data is not None:
+        return value
+    tp = config.value("tensor_model_parallel_size")
+    return tp if tp.is_unknown else derived(tp.data, "expert tensor parallel size follows tp", tp)
+
+
+def p2p_where_none(_: EffectiveConfig, value: Value) -> Value:
+    """Amend `cp_comm_type`: null is taken as p2p (core_v0.16.1 extensions/transformer_engine.py:1240)."""
+    return value if value.is_unknown or value.data is not None else value.with_data(("p2p",))
+
+
+AMEND: dict[str, Callable[[EffectiveConfig, Value], Value]] = {
+    "expert_tensor_parallel_size": tp_where_none,
+    "cp_comm_type": p2p_where_none,
+}
+"""What megatron-core itself makes of a null."""

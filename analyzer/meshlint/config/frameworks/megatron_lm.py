@@ -3,12 +3,18 @@
 Keys are flags without dashes, hyphens as underscores (`--cp-comm-type` is `cp_comm_type`). From core 0.16 most flags
 are generated from dataclasses (`ArgumentGroupFactory`) and keep their spelling. Sources are lines of
 `core_v0.16.1 megatron/training/arguments.py` unless they say otherwise; those of `megatron_core` are the dataclasses.
+Names of dataclass fields that are no flags (`num_moe_experts`) are keys too: `--yaml-cfg` files spell them so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from meshlint.config.framework import Default, Framework, Spelling, Window
+from meshlint.config.frameworks.layout import layout_stages
 from meshlint.config.frameworks.megatron_core import (
+    AMEND,
     CORE,
     DDP,
     MODEL_PARALLEL,
@@ -16,34 +22,19 @@ from meshlint.config.frameworks.megatron_core import (
     TE,
     TORCH,
     TRANSFORMER,
+    derived,
+    follows,
+    heads_where_not_grouped,
+    hidden_over_heads,
     means,
     named,
     negated,
 )
+from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
+from meshlint.config.value import Data, Value, unknown
 
-# Fields that no flag of their own name sets, or that another name sets.
-_NO_FLAG = (
-    "add_bias_linear",
-    "average_in_collective",
-    "batch_p2p_comm",
-    "cpu_offloading",
-    "fp4",
-    "fp8",
-    "fp8_dot_product_attention",
-    "fp8_multi_head_attention",
-    "microbatch_group_size_per_vp_stage",
-    "num_layers_in_first_pipeline_stage",
-    "num_layers_in_last_pipeline_stage",
-    "num_moe_experts",
-    "overlap_p2p_comm",
-    "recompute_granularity",
-    "cuda_graph_impl",
-    "cuda_graph_modules",
-    "use_megatron_fsdp",
-    "use_distributed_optimizer",
-    "variable_seq_lengths",
-    "virtual_pipeline_model_parallel_size",
-)
+if TYPE_CHECKING:
+    from meshlint.config.effective import EffectiveConfig
 
 _FLAGS = (
     Spelling(
@@ -127,21 +118,248 @@ _FLAGS = (
     Spelling("cuda_graph_modules", ("cuda_graph_modules", "cuda_graph_scope"), source=":1430, new name since 0.18"),
 )
 
+_ARGS = "core_v0.16.1 megatron/training/arguments.py"
+
+DEFAULTS = (
+    Default("overlap_p2p_comm", True, f"{_ARGS}:2232"),
+    Default("group_query_attention", False, f"{_ARGS}:1630"),
+    Default("num_query_groups", 1, "core_v0.16.1 transformer/transformer_config.py:124, the flag's own default"),
+    Default("position_embedding_type", "learned_absolute", f"{_ARGS}:1645"),
+    Default("create_attention_mask_in_dataloader", True, f"{_ARGS}:2505"),
+    Default("sft", False, f"{_ARGS}:2899"),
+    Default("decrease_batch_size_if_needed", False, "main megatron/training/config/training_config.py:42"),
+    Default("use_checkpoint_args", False, "main megatron/training/config/training_config.py:474"),
+    Default("use_mp_args_from_checkpoint_args", False, "main megatron/training/config/training_config.py:477"),
+    Default("qk_head_dim", 128, f"{_ARGS}:2729"),
+    Default("qk_pos_emb_head_dim", 64, f"{_ARGS}:2731"),
+    Default("v_head_dim", 128, f"{_ARGS}:2733"),
+    Default("packed_sequences", False, f"{_ARGS}:1923"),
+    Default(
+        "data_parallel_sharding_strategy",
+        "optim_grads_params",
+        "core_v0.18.2 megatron/training/arguments.py",
+        Window(CORE, since="0.18"),
+    ),
+    Default("hybrid_attention_ratio", 0.0, f"{_ARGS}:2822", Window(CORE, until="0.17")),
+    Default("hybrid_mlp_ratio", 0.0, f"{_ARGS}:2825", Window(CORE, until="0.17")),
+    *CORE_DEFAULTS,
+)
+
+SFT_PACKS = Window(CORE, since="0.16", says="--sft packs", source="core_v0.16.1 training/datasets/sft_dataset.py:117")
+PATTERN_RULES = Window(
+    CORE,
+    since="0.17",
+    says="the pattern gives the layers and, by its `|`, the stages",
+    source="core_v0.17.1 training/arguments.py:694",
+)
+
+
+def virtual_stages(config: EffectiveConfig) -> Value | None:
+    """Derive vpp from the layout, the layers of a chunk, or the hybrid pattern (arguments.py:515-556)."""
+    pp = config.value("pipeline_model_parallel_size")
+    layout = config.value("pipeline_model_parallel_layout")
+    if layout.is_unknown or layout.data is not None:
+        return follows("vpp", layout, pp) or _from_layout(layout, pp)
+    chunk = config.value("num_layers_per_virtual_pipeline_stage")
+    if chunk.is_unknown or chunk.data is not None:
+        return _from_chunk(config, chunk, pp)
+    return _from_pattern(config, pp)
+
+
+def _from_layout(layout: Value, pp: Value) -> Value:
+    stages = layout_stages(layout.data) if isinstance(layout.data, str) else None
+    if stages is None or not isinstance(pp.data, int) or pp.data < 1:
+        return unknown("the stages of the pipeline layout cannot be counted", *layout.origins)
+    chunks = stages // pp.data
+    return derived(chunks if chunks > 1 else None, "stages of the layout over pp", layout, pp)
+
+
+def _from_chunk(config: EffectiveConfig, chunk: Value, pp: Value) -> Value | None:
+    layers = config.value("num_layers")
+    stop = follows("vpp", chunk, pp, layers)
+    if stop is not None:
+        return stop
+    if not all(isinstance(v.data, int) and v.data > 0 for v in (chunk, pp, layers)):
+        return unknown("vpp follows from layers, pp and the layers of a chunk, and one of them is not given")
+    extra = [config.value(f"account_for_{part}_in_pipeline_split").data for part in ("embedding", "loss")]
+    chunks = (layers.data + sum(map(bool, extra))) // pp.data // chunk.data
+    return derived(chunks if chunks > 1 else None, "layers / pp / layers of a chunk", chunk, pp, layers)
+
+
+def _from_pattern(config: EffectiveConfig, pp: Value) -> Value | None:
+    pattern = config.value("hybrid_layer_pattern")
+    stop = follows("vpp", pattern)
+    if stop is not None or not isinstance(pattern.data, str):
+        return stop
+    segments = _main_pattern(pattern.data).count("|") + 1
+    if segments == 1 or not isinstance(pp.data, int) or pp.data < 1:
+        return None
+    chunks = segments // pp.data
+    return derived(chunks if chunks > 1 else None, "segments of the hybrid pattern over pp", pattern, pp)
+
+
+def _main_pattern(pattern: str) -> str:
+    """Leave out the multi-token prediction layers, which stand behind a slash."""
+    return pattern.split("/", 1)[0]
+
+
+def layers(config: EffectiveConfig, value: Value) -> Value:
+    """Amend `num_layers`: a hybrid pattern gives it, or the encoder's layers do (arguments.py:786, main :788)."""
+    if config.value("heterogeneous_layers_config_path").data is not None:
+        return unknown("the layers stand in the heterogeneous layers config", *value.origins)
+    pattern = config.value("hybrid_layer_pattern")
+    if isinstance(pattern.data, str):
+        count = len(_main_pattern(pattern.data).replace("|", ""))
+        if value.data is None or (value.data != count and config.within(PATTERN_RULES)):
+            return derived(count, "layers of the hybrid pattern", pattern)
+        return value
+    if value.data is None and not value.is_unknown:
+        encoder = config.value("encoder_num_layers")
+        return encoder if encoder.is_set else _from_checkpoint(config, value)
+    return value
+
+
+def groups(config: EffectiveConfig, value: Value) -> Value:
+    """Amend `num_query_groups`: without --group-query-attention the flag is not used (arguments.py:1348)."""
+    grouped = config.value("group_query_attention")
+    stop = follows("num_query_groups", grouped) or _checkpoint_forces(config, value)
+    if stop is not None:
+        return stop
+    return value if grouped.data else (heads_where_not_grouped(config) or value.with_data(None))
+
+
+def reset_at_one(_: EffectiveConfig, value: Value) -> Value:
+    """Amend vpp: one chunk is no interleaving (arguments.py:527, :554)."""
+    return value.with_data(None) if value.data == 1 else value
+
+
+def overlaps_p2p(config: EffectiveConfig, value: Value) -> Value:
+    """Amend `overlap_p2p_comm`: without interleaving it is switched off (arguments.py:585)."""
+    vpp = config.value("virtual_pipeline_model_parallel_size")
+    if vpp.is_unknown:
+        return unknown(f"it follows vpp: {vpp.reason}", *vpp.origins)
+    return value if vpp.data is not None else value.with_data(False)
+
+
+def packs(config: EffectiveConfig) -> Value | None:
+    """Derive `packed_sequences`: fine-tuning data and hybrid context parallel pack their rows."""
+    hybrid = config.value("hybrid_context_parallel")
+    if hybrid.data:
+        return derived(True, "hybrid context parallel packs", hybrid)
+    sft = config.value("sft")
+    stop = follows("packed_sequences", sft, hybrid)
+    if stop is not None or not sft.data:
+        return stop
+    return derived(True, "--sft packs", sft) if config.within(SFT_PACKS) else None
+
+
+def is_hybrid(config: EffectiveConfig) -> Value | None:
+    """Derive `is_hybrid_model`: a pattern of layers is one (arguments.py:2828)."""
+    pattern = config.value("hybrid_layer_pattern")
+    return derived(True, "a hybrid layer pattern is given", pattern) if pattern.data is not None else None
+
+
+def splits_prediction(config: EffectiveConfig) -> Value | None:
+    """Derive `mtp_num_layers`: parts of the hybrid pattern behind a slash (main arguments.py:864)."""
+    pattern = config.value("hybrid_layer_pattern")
+    if not isinstance(pattern.data, str) or "/" not in pattern.data:
+        return None
+    return derived(pattern.data.count("/"), "prediction layers of the hybrid pattern", pattern)
+
+
+def _checkpoint_forces(config: EffectiveConfig, value: Value) -> Value | None:
+    switch = config.value("use_checkpoint_args")
+    if switch.data:
+        return unknown("the checkpoint's arguments replace it (--use-checkpoint-args)", *value.origins)
+    return follows("use_checkpoint_args", switch)
+
+
+def _forced(config: EffectiveConfig, value: Value) -> Value:
+    """Amend what the checkpoint replaces even where it is given (main training/checkpointing.py:2272-2340)."""
+    return _checkpoint_forces(config, value) or value
+
+
+def _from_checkpoint(config: EffectiveConfig, value: Value) -> Value:
+    """Amend what the checkpoint gives where nothing is written (main training/checkpointing.py:2257)."""
+    return value if value.is_set else (_checkpoint_forces(config, value) or value)
+
+
+def _parallel_from_checkpoint(config: EffectiveConfig, value: Value) -> Value:
+    """Amend what --use-mp-args-from-checkpoint-args replaces (main training/checkpointing.py:2361)."""
+    switch = config.value("use_mp_args_from_checkpoint_args")
+    forced = _checkpoint_forces(config, value) if switch.data else None
+    return forced or value
+
+
+def _own_arguments(config: EffectiveConfig) -> bool:
+    """Say whether `validate_args` runs: not with --yaml-cfg, which has a validator of its own (arguments.py:105)."""
+    return config.launch.find("yaml_cfg") is None
+
+
+DERIVE: dict[str, Callable[[EffectiveConfig], Value | None]] = {
+    "virtual_pipeline_model_parallel_size": virtual_stages,
+    "kv_channels": hidden_over_heads,
+    "packed_sequences": packs,
+    "is_hybrid_model": is_hybrid,
+    "mtp_num_layers": splits_prediction,
+}
+
+AMENDS: dict[str, Callable[[EffectiveConfig, Value], Value]] = {
+    **AMEND,
+    "num_layers": layers,
+    "num_query_groups": groups,
+    "virtual_pipeline_model_parallel_size": reset_at_one,
+    "overlap_p2p_comm": overlaps_p2p,
+    "hidden_size": _from_checkpoint,
+    "ffn_hidden_size": _from_checkpoint,
+    "num_attention_heads": _from_checkpoint,
+    "kv_channels": _from_checkpoint,
+    "seq_length": _from_checkpoint,
+    "max_position_embeddings": _from_checkpoint,
+    "hybrid_layer_pattern": _from_checkpoint,
+    "position_embedding_type": _forced,
+    "group_query_attention": _forced,
+    "add_bias_linear": _forced,
+    "mtp_num_layers": _forced,
+    "num_moe_experts": _forced,
+    "moe_router_topk": _forced,
+    "moe_layer_freq": _forced,
+    "tensor_model_parallel_size": _parallel_from_checkpoint,
+    "pipeline_model_parallel_size": _parallel_from_checkpoint,
+    "expert_model_parallel_size": _parallel_from_checkpoint,
+}
+
+HABITS: dict[str, Data] = {
+    "validates_arguments": _own_arguments,
+    "validates_hierarchical_sizes": _own_arguments,
+    "passes_hierarchical_sizes": True,
+    "unwraps_single_comm_type": _own_arguments,
+    "seq_is_tensor_length": True,
+    "checks_seq_for_cp": _own_arguments,
+    "pads_each_sequence_to": "2*cp",
+    "switches_sp_off_at_tp1": True,
+    "checks_tp_overlap": "assert",
+    "checks_layers_per_stage": _own_arguments,
+    "checks_world": True,
+    "trains": True,
+}
+"""Sources, at core_v0.16.1: validate_args is arguments.py:111, sizes :403, comm type :1361, sequence :818, SP :913 (and
+yaml_arguments.py:214), tp overlap :915, layers :570, world :317; initialize.py passes the sizes; the pad is
+training/datasets/sft_dataset.py:132, for --sft, since 0.16."""
+
 FRAMEWORK = Framework(
     name="megatron-lm",
     title="Megatron-LM",
     libraries=(CORE, TE, TORCH),
     spellings=(
-        *named(MODEL_PARALLEL, "", without=_NO_FLAG),
-        *named(TRANSFORMER, "", without=_NO_FLAG),
-        *named(DDP, "", without=_NO_FLAG),
-        *named(OPTIMIZER, "", without=_NO_FLAG),
+        *named(MODEL_PARALLEL, ""),
+        *named(TRANSFORMER, ""),
+        *named(DDP, "", without=("average_in_collective", "use_megatron_fsdp")),
+        *named(OPTIMIZER, ""),
         *_FLAGS,
     ),
-    defaults=(
-        Default("tensor_model_parallel_size", 1, "core_v0.16.1 megatron/training/arguments.py:2567"),
-        Default("context_parallel_size", 1, "core_v0.16.1 megatron/training/arguments.py"),
-        Default("cp_comm_type", ("p2p",), "core_v0.16.1", Window(CORE, since="0.10")),
-    ),
-    habits={"validates_hierarchical_sizes": True},
+    defaults=DEFAULTS,
+    derive=DERIVE,
+    amend=AMENDS,
+    habits=HABITS,
 )
