@@ -150,6 +150,8 @@ class EffectiveConfig:
             return derived
         if name in SHAPE_FIELDS and self.shapes is not None and self._names_models():
             return self.shapes.value(name, self.value("model_id"))
+        if found is not None and found.origins:
+            return found  # a default that the framework's own files give, of the very version that is launched
         for row in self.framework.defaults:
             if row.field == name and (row.window is None or self.within(row.window)):
                 return default(row.data, self._default_note(row.window))
@@ -173,7 +175,7 @@ class EffectiveConfig:
         return None
 
     def _parsed(self, name: str, value: Value, convert: object) -> Value:
-        if value.state is not State.SET:
+        if value.is_unknown or not value.origins:
             return value
         try:
             data = convert(value.data) if callable(convert) else value.data

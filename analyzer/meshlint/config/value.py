@@ -73,8 +73,8 @@ class Value:
 
     @property
     def span(self) -> Span | None:
-        """Give the first place where the value is written."""
-        return next((o.span for o in self.origins if o.span is not None), None)
+        """Give the first place where the value is written; a framework's own file of defaults is none."""
+        return next((o.span for o in self.origins if o.span is not None and o.kind is not Kind.DEFAULT), None)
 
     def with_data(self, data: Data) -> Value:
         """Give the same value with other data, as after a conversion."""

@@ -42,6 +42,13 @@ class Tree:
     roots: tuple[Path, ...]
     _texts: dict[Path, Text | Unreadable] = field(default_factory=dict)
 
+    def admit(self, folder: Path) -> None:
+        """Allow reading of one more folder: the data of an installed package that a launch names."""
+        real = folder.resolve()
+        if real not in self.roots:
+            self.roots = (*self.roots, real)
+            self._texts = {file: text for file, text in self._texts.items() if isinstance(text, Text)}
+
     def shown(self, file: Path) -> str:
         """Give the path as it is shown: POSIX, relative to the root where it lies inside."""
         try:

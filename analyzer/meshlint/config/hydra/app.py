@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from meshlint.config.command import Word
 from meshlint.config.hydra import overrides as dotlist
 from meshlint.config.hydra.compose import Choices, Composer, Composition, Folder, choices_of
 from meshlint.config.hydra.flatten import Hole, writes
 from meshlint.config.hydra.interpolation import Resolver
+from meshlint.config.hydra.items import Listing, child
 from meshlint.config.launch import Write
 from meshlint.config.surface import Context
 from meshlint.config.value import EMPTY, Kind, Origin, State, Value, unknown
 from meshlint.place import Span
-from meshlint.sources.tree import Reader
+from meshlint.sources.tree import Reader, Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class Application:
     folders: tuple[Folder, ...]
     primary: str | None
     missing: str = ""
+    find: Callable[[str, str, Reader], Folder | None] = lambda *_: None
+    """Gives the folder of a `hydra.searchpath` entry, seen from the folder of the primary config."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ def settings(
 ) -> Settings:
     """Merge an application's config and apply its words; never raises for what they hold."""
     given = dotlist.read(words)
+    application = searched(application, given, reader, context)
     composer = Composer(application.folders, reader, context)
     composition, keys = _composed(composer, application, given, place)
     if application.missing:
@@ -59,6 +63,36 @@ def settings(
     root, holes = dotlist.apply(composition.root, keys)
     resolver = Resolver(root, environment, incomplete=_incomplete(composition))
     return Settings(writes(resolver, (*composition.holes, *holes)))
+
+
+def searched(application: Application, given: Sequence[dotlist.Given], reader: Reader, context: Context) -> Application:
+    """Add the folders of `hydra.searchpath`: the command's word where it has one, else the primary config's list."""
+    paths = _search_word(given)
+    if paths is None and application.primary is not None:
+        paths = _search_list(Composer(application.folders, reader, context), application.primary)
+    start = application.folders[0].path if application.folders else ""
+    found = [application.find(path, start, reader) for path in paths or ()]
+    extra = tuple(folder for folder in found if folder is not None)
+    return replace(application, folders=(*application.folders, *extra)) if extra else application
+
+
+def _search_word(given: Sequence[dotlist.Given]) -> tuple[str, ...] | None:
+    for one in given:
+        if one.override is not None and one.override.key == "hydra.searchpath":
+            value = one.override.value
+            return tuple(str(v) for v in value) if isinstance(value, tuple) else ()
+    return None
+
+
+def _search_list(composer: Composer, primary: str) -> tuple[str, ...] | None:
+    try:
+        document = composer.find(primary)
+    except Unreadable:
+        return None
+    item = child(child(document.body, "hydra"), "searchpath") if document is not None else None
+    if not isinstance(item, Listing) or not isinstance(item.value.data, tuple):
+        return None
+    return tuple(str(path) for path in item.value.data)
 
 
 def _composed(

@@ -1,0 +1,267 @@
+"""verl's commands: `python -m verl.trainer.main_ppo a.b=c +x.y=z`, its relatives, and the recipes built on them.
+
+The base YAML comes from the checkout that holds the script, else from an installed verl; with neither, the defaults
+table of the framework counts. Sources count from verl v0.7.1 unless they say otherwise.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from meshlint.config.command import Command, Word
+from meshlint.config.hydra.app import Application, Settings, product, settings
+from meshlint.config.hydra.compose import Folder
+from meshlint.config.hydra.items import Marking
+from meshlint.config.hydra.places import around, installed, is_folder
+from meshlint.config.hydra.program import Program, hydra_main, locate, options, program
+from meshlint.config.launch import Launch, Write
+from meshlint.config.surface import Context
+from meshlint.config.value import Kind, Origin, State, Value, default
+from meshlint.sources.tree import Reader
+
+NAME = "verl"
+WRITTEN = Marking(NAME)
+OWN = Marking(NAME, default_of="verl")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry point of verl, where its file is not in reach: module, folder of its configs, default config."""
+
+    module: str
+    folder: str
+    config: str
+    source: str
+
+
+ENTRIES: tuple[Entry, ...] = (
+    Entry("verl.trainer.main_ppo", "trainer/config", "ppo_trainer", "verl/trainer/main_ppo.py:35"),
+    Entry("verl.trainer.sft_trainer", "trainer/config", "sft_trainer_engine", "verl/trainer/sft_trainer.py:451"),
+    Entry(
+        "verl.trainer.sft_trainer_ray", "trainer/config", "sft_trainer_engine", "verl/trainer/sft_trainer_ray.py:369"
+    ),
+    Entry(
+        "verl.trainer.fsdp_sft_trainer", "trainer/config", "sft_trainer", "v0.5.0 verl/trainer/fsdp_sft_trainer.py:799"
+    ),
+    Entry(
+        "verl.experimental.fully_async_policy.fully_async_main",
+        "experimental/fully_async_policy/config",
+        "fully_async_ppo_trainer",
+        "verl/experimental/fully_async_policy/fully_async_main.py:193",
+    ),
+    Entry(
+        "verl.experimental.one_step_off_policy.main_ppo",
+        "experimental/one_step_off_policy/config",
+        "one_step_off_ppo_trainer",
+        "verl/experimental/one_step_off_policy/main_ppo.py:110",
+    ),
+)
+
+_NOT_TRAINING = ("main_eval", "main_generation", "main_generation_server", "print_cfg", "megatron_merge_lora")
+_STANDARD = frozenset(entry.config for entry in ENTRIES) | {
+    "ppo_megatron_trainer",
+    "fully_async_ppo_megatron_trainer",
+    "one_step_off_ppo_megatron_trainer",
+}
+"""Configs whose values are verl's own defaults: without their files, the framework's table stands for them."""
+
+_OPTIONS = {
+    spelling: name
+    for name, spellings in {
+        "name": ("--config-name", "-cn", "--config_name"),
+        "path": ("--config-path", "-cp", "--config_path"),
+        "dir": ("--config-dir", "-cd"),
+    }.items()
+    for spelling in spellings
+}
+
+
+class Verl:
+    """Reads the dotlist over the Hydra config of an entry point."""
+
+    framework = NAME
+
+    def claims(self, command: Command) -> bool:
+        """Claim verl's trainers, the recipes' mains, and any script that is given `actor_rollout_ref.` keys."""
+        found = program(command)
+        if found is None or found.name in _NOT_TRAINING:
+            return False
+        return _is_entry(found) or any(_is_role_key(w) for w in found.words)
+
+    def launches(self, command: Command, reader: Reader, context: Context) -> Iterator[Launch]:
+        """Give the launch of a command."""
+        found = program(command)
+        if found is None:
+            return
+        given, words = options(found.words, _OPTIONS)
+        application = _application(found, given, command, reader, context)
+        merged = settings(application, words, reader, context, command.place, _environment(command, context))
+        yield _launch(found, merged, application, command, reader)
+
+
+READER = Verl()
+
+
+def _is_entry(found: Program) -> bool:
+    folder = posixpath.dirname(found.file)
+    parts = folder.split("/")
+    name = found.name
+    trains = name.startswith("main_") or name.endswith("_main") or "sft_trainer" in name
+    return trains and ("verl" in parts or (parts[:1] == ["recipe"] and bool(found.module)))
+
+
+def _is_role_key(word: Word) -> bool:
+    text = word.text if word.text is not None else word.known
+    return text.lstrip("+~").startswith("actor_rollout_ref.")
+
+
+def _environment(command: Command, context: Context) -> dict[str, Value]:
+    return {**command.environment, **context.environment}
+
+
+def _application(
+    found: Program, given: dict[str, Word], command: Command, reader: Reader, context: Context
+) -> Application:
+    """Find the primary config: its folder, its name, or why they cannot be known."""
+    script = locate(found.file, command, reader) or _installed_script(found, reader)
+    main = hydra_main(script, reader, context) if script is not None else None
+    entry = next((e for e in ENTRIES if e.module == found.module), None)
+    name = _name(given.get("name"), (main.config_name if main else None) or (entry.config if entry else None))
+    beside = posixpath.dirname(script) if script is not None else ""
+    folders = _folders(given, beside, main.config_path if main else None, entry, command, reader)
+    if name is None:
+        return Application(folders, None, _why(given.get("name"), "the config that it starts from is not named"), find)
+    if not folders and name not in _STANDARD:
+        return Application((), None, f"the config {name} that it starts from is not in reach", find)
+    return Application(folders, name if folders else None, "", find)
+
+
+def _name(word: Word | None, fallback: str | None) -> str | None:
+    if word is None:
+        return fallback
+    return None if word.text is None else word.text.removesuffix(".yaml").removesuffix(".yml")
+
+
+def _why(word: Word | None, otherwise: str) -> str:
+    return (word.reason or otherwise) if word is not None else otherwise
+
+
+def _folders(
+    given: dict[str, Word], beside: str, own: str | None, entry: Entry | None, command: Command, reader: Reader
+) -> tuple[Folder, ...]:
+    """Give the search path: `--config-path` in place of the script's own folder, `--config-dir` beside it."""
+    paths: list[str] = []
+    word = given.get("path")
+    if word is not None:
+        paths += _given_folder(word, beside, command, reader)
+    elif own is not None and beside:
+        paths += [own if posixpath.isabs(own) else posixpath.normpath(posixpath.join(beside, own))]
+    elif entry is not None:
+        folder = around(f"verl/{entry.folder}", posixpath.dirname(command.path), reader)
+        package = None if folder is not None else installed("verl", reader)
+        paths += [folder] if folder is not None else [(package / entry.folder).as_posix()] if package else []
+    extra = given.get("dir")
+    if extra is not None:
+        paths += _given_folder(extra, command.folder or "", command, reader)
+    return tuple(folder_of(path) for path in paths if is_folder(path, reader))
+
+
+def _given_folder(word: Word, beside: str, command: Command, reader: Reader) -> list[str]:
+    if word.text is None:
+        return []
+    if posixpath.isabs(word.text):
+        return [word.text]
+    direct = posixpath.normpath(posixpath.join(beside, word.text))
+    if is_folder(direct, reader):
+        return [direct]
+    folder = around(word.text, command.folder or posixpath.dirname(command.path), reader)
+    return [folder] if folder is not None else []
+
+
+def folder_of(path: str) -> Folder:
+    """Make a folder of the search path; what lies inside the verl package are verl's own defaults."""
+    return Folder(path, OWN if is_own(path) else WRITTEN)
+
+
+def is_own(path: str) -> bool:
+    """Say whether a file or folder belongs to the verl package itself."""
+    parts = path.split("/")
+    return any(here == "verl" and after in ("trainer", "experimental", "workers") for here, after in pairwise(parts))
+
+
+def find(path: str, start: str, reader: Reader) -> Folder | None:
+    """Find a folder of `hydra.searchpath`: `pkg://a.b` or `file://a/b`, from the files around or an installed verl."""
+    scheme, mark, rest = path.partition("://")
+    if not mark:
+        scheme, rest = "file", path
+    wanted = rest.replace(".", "/") if scheme == "pkg" else rest
+    folder = around(wanted, start, reader)
+    if folder is None and wanted.startswith("verl/"):
+        package = installed("verl", reader)
+        folder = (package / wanted.removeprefix("verl/")).as_posix() if package is not None else None
+    return folder_of(folder) if folder is not None and is_folder(folder, reader) else None
+
+
+def _installed_script(found: Program, reader: Reader) -> str | None:
+    if not found.module.startswith("verl."):
+        return None
+    package = installed("verl", reader)
+    if package is None:
+        return None
+    file = package / found.file.removeprefix("verl/")
+    return reader.tree.shown(file) if file.is_file() else None
+
+
+def _launch(found: Program, merged: Settings, application: Application, command: Command, reader: Reader) -> Launch:
+    writes = (*_implied(application, merged, command), *merged.writes)
+    nodes, gpus, world = _ranks(found, merged, command)
+    return Launch(
+        framework=NAME,
+        entry=found.module or found.script,
+        surface=command.surface,
+        identity=command.identity,
+        place=command.place,
+        writes=writes,
+        environment=command.environment,
+        nodes=nodes,
+        gpus_per_node=gpus,
+        world=world,
+        branches=command.branches,
+        reads=frozenset(reader.seen),
+    )
+
+
+def _implied(application: Application, merged: Settings, command: Command) -> tuple[Write, ...]:
+    """Say which engine runs the roles where the base files that would say it are not in reach."""
+    if application.folders:
+        return ()
+    engine = merged.value("model_engine")
+    megatron = (engine is not None and engine.data == "megatron") or _names_megatron(command)
+    if not megatron:
+        return ()
+    value = Value(State.UNSET, "megatron", (Origin(Kind.DEFAULT, "megatron", note="what the chosen config says"),))
+    roles = ("actor_rollout_ref.actor", "actor_rollout_ref.ref", "critic")
+    return tuple(Write(f"{role}.strategy", value) for role in roles)
+
+
+def _names_megatron(command: Command) -> bool:
+    given, _ = options(command.words, _OPTIONS)
+    name = given.get("name")
+    return name is not None and "megatron" in (name.text or name.known)
+
+
+def _ranks(found: Program, merged: Settings, command: Command) -> tuple[Value | None, Value | None, Value | None]:
+    """Count the ranks that train: Ray's pool of `trainer.*`, or the launcher's for the plain SFT trainers.
+
+    A fully asynchronous run has a second world, `rollout.*`, that only generates.
+    """
+    if "sft_trainer" in found.name and not found.name.endswith("_ray"):
+        return command.nodes, command.gpus_per_node, command.world
+    nodes = merged.value("trainer.nnodes") or default(1, "the default of verl, verl/trainer/config/ppo_trainer.yaml")
+    gpus = merged.value("trainer.n_gpus_per_node") or default(
+        8, "the default of verl, verl/trainer/config/ppo_trainer.yaml"
+    )
+    return nodes, gpus, product(nodes, gpus)
