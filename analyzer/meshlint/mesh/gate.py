@@ -35,8 +35,8 @@ class Expr:
     """One value number. Make them by a `Values` table only.
 
     `op` with `args`: `lit`(value), `rank`, `coord`(mask), `extent`(mask), `grank`(group), `global`(group, place),
-    `size`(group), `member`(group), `atom`(key, origin, count), `recv`(slot), the arithmetic `+ - * // % min max`, the tests
-    `== < <= in not and or`, `ite`(condition, then, else), `list`(elements), `range`(start, stop, step),
+    `size`(group), `member`(group), `atom`(key, origin, count), `recv`(slot), the arithmetic `+ - * // % min max`, the
+    tests `== < <= in not and or`, `ite`(condition, then, else), `list`(elements), `range`(start, stop, step),
     `for`(name, sequence, body), `var`(name).
     """
 

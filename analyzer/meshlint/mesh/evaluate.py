@@ -1,0 +1,213 @@
+"""Values and groups on a concrete mesh: what an expression is for one rank, and which instance a rank is in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from meshlint.mesh.dims import Mesh
+from meshlint.mesh.gate import Expr, fold
+from meshlint.mesh.group import Group
+
+LIST_CAP = 4096
+"""The longest list of ranks that is written out."""
+
+
+class Unresolvable(Exception):  # noqa: N818  (a verdict about the mesh, not a fault of the program)
+    """A group or value that this mesh gives no meaning to."""
+
+
+def refuse(expr: Expr) -> Any:
+    """Decide no atom: for expressions that must be computed from coordinates and sizes alone."""
+    raise Unresolvable(str(expr))
+
+
+@dataclass(slots=True)
+class Layout:
+    """One mesh, and the instances of groups on it, computed once."""
+
+    mesh: Mesh
+    _tables: dict[Group, tuple[tuple[int, ...] | None, ...]] = field(default_factory=dict)
+
+    def members(self, group: Group, rank: int) -> tuple[int, ...] | None:
+        """Give the ranks of the instance of `group` that holds `rank`, in group order; None for a non-member.
+
+        Raises Unresolvable where the group's lists or members cannot be computed on this mesh.
+        """
+        table = self._tables.get(group)
+        if table is None:
+            table = self._tables[group] = self._table(group)
+        return table[rank]
+
+    def _table(self, group: Group) -> tuple[tuple[int, ...] | None, ...]:
+        if group.lists is not None:
+            return self._listed(group.lists)
+        instances: dict[tuple[int, ...], list[int]] = {}
+        for rank in range(self.mesh.world):
+            if group.members is None or truth(evaluate(group.members, View(self, rank, refuse))):
+                instances.setdefault(self.mesh.others(rank, group.dims), []).append(rank)
+        table: list[tuple[int, ...] | None] = [None] * self.mesh.world
+        for ranks in instances.values():
+            for rank in ranks:
+                table[rank] = tuple(ranks)
+        return tuple(table)
+
+    def _listed(self, lists: Expr) -> tuple[tuple[int, ...] | None, ...]:
+        table: list[tuple[int, ...] | None] = [None] * self.mesh.world
+        for ranks in _instances(evaluate(lists, View(self, 0, refuse))):
+            for rank in ranks:
+                if not isinstance(rank, int) or not 0 <= rank < self.mesh.world:
+                    raise Unresolvable(f"rank {rank}")
+                table[rank] = ranks
+        return tuple(table)
+
+
+def _instances(value: Any) -> tuple[tuple[Any, ...], ...]:
+    if not isinstance(value, tuple):
+        raise Unresolvable("not a list of ranks")
+    if value and all(isinstance(item, tuple) for item in value):
+        return value
+    return (value,)
+
+
+@dataclass(slots=True)
+class View:
+    """What one rank sees: its place, how atoms are decided, and the values that operations left in slots."""
+
+    layout: Layout
+    rank: int
+    decide: Callable[[Expr], Any]
+    slots: dict[str, Any] = field(default_factory=dict)
+
+
+def truth(value: Any) -> bool:
+    """Give the truth of a computed value."""
+    return bool(value)
+
+
+def evaluate(expr: Expr, view: View, bound: dict[str, Any] | None = None) -> Any:
+    """Compute `expr` for one rank; what cannot be computed is decided like an atom of the same `var`."""
+    handler = _HANDLERS.get(expr.op)
+    if handler is not None:
+        return handler(expr, view, bound)
+    left, right = (evaluate(arg, view, bound) for arg in expr.args)
+    result = fold(expr.op, left, right)
+    return view.decide(expr) if result is None else result
+
+
+def _lit(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    return expr.args[0]
+
+
+def _rank(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    return view.rank
+
+
+def _coord(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    return view.layout.mesh.index(view.rank, expr.args[0])
+
+
+def _extent(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    return view.layout.mesh.extent(expr.args[0])
+
+
+def _grank(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    ranks = view.layout.members(expr.args[0], view.rank)
+    return -1 if ranks is None else ranks.index(view.rank)
+
+
+def _global(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    ranks, place = view.layout.members(expr.args[0], view.rank), evaluate(expr.args[1], view, bound)
+    if ranks is None:
+        return -1
+    return ranks[place] if isinstance(place, int) and -len(ranks) <= place < len(ranks) else -1
+
+
+def _size(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    ranks = view.layout.members(expr.args[0], view.rank)
+    return -1 if ranks is None else len(ranks)
+
+
+def _member(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    return view.layout.members(expr.args[0], view.rank) is not None
+
+
+def _atom(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    return view.decide(expr)
+
+
+def _recv(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    slot = expr.args[0]
+    return view.slots[slot] if slot in view.slots else view.decide(expr)
+
+
+def _not(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    return not truth(evaluate(expr.args[0], view, bound))
+
+
+def _and(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    return all(truth(evaluate(arg, view, bound)) for arg in expr.args)
+
+
+def _or(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    return any(truth(evaluate(arg, view, bound)) for arg in expr.args)
+
+
+def _ite(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    condition, then, otherwise = expr.args
+    return evaluate(then if truth(evaluate(condition, view, bound)) else otherwise, view, bound)
+
+
+def _list(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    return tuple(evaluate(arg, view, bound) for arg in expr.args)
+
+
+def _range(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    parts = [evaluate(arg, view, bound) for arg in expr.args]
+    if not all(isinstance(part, int) for part in parts) or parts[2] == 0:
+        raise Unresolvable(str(expr))
+    return tuple(_capped(range(*parts)))
+
+
+def _for(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    name, sequence, body = expr.args
+    items = evaluate(sequence, view, bound)
+    if not isinstance(items, tuple):
+        raise Unresolvable(str(expr))
+    return tuple(evaluate(body, view, {**(bound or {}), name: item}) for item in _capped(items))
+
+
+def _var(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
+    name = expr.args[0]
+    if bound is None or name not in bound:
+        raise Unresolvable(str(expr))
+    return bound[name]
+
+
+def _capped(items: Any) -> Any:
+    if len(items) > LIST_CAP:
+        raise Unresolvable("a list of ranks that is too long")
+    return items
+
+
+_HANDLERS: dict[str, Callable[[Expr, View, dict[str, Any] | None], Any]] = {
+    "lit": _lit,
+    "rank": _rank,
+    "coord": _coord,
+    "extent": _extent,
+    "grank": _grank,
+    "global": _global,
+    "size": _size,
+    "member": _member,
+    "atom": _atom,
+    "recv": _recv,
+    "not": _not,
+    "and": _and,
+    "or": _or,
+    "ite": _ite,
+    "list": _list,
+    "range": _range,
+    "for": _for,
+    "var": _var,
+}

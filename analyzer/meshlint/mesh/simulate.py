@@ -1,0 +1,584 @@
+"""The one semantics of protocols: every rank walks the term on a small mesh, and instances of groups fire.
+
+A rank is a generator that runs until it blocks. An operation joins the queue of its rank on its communicator; an
+instance fires when all its members stand at equal heads, and then a broadcast hands the root's value to every member.
+An async operation never blocks, its wait does. Facts that are not computed are decided on first use and replayed:
+config and opaque ones must be safe in every choice (`opaque` one choice for each setting of its dims, local one for
+each rank), contracts in some choice (see `refuting_run`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from meshlint.mesh.choose import expressions, meshes, parts
+from meshlint.mesh.dims import Axes, Mesh
+from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, truth
+from meshlint.mesh.gate import Expr, Origin, atoms
+from meshlint.mesh.group import Group
+from meshlint.mesh.term import (
+    Alt,
+    Break,
+    Exit,
+    Gate,
+    Loop,
+    Nil,
+    Node,
+    Op,
+    Opaque,
+    Return,
+    Wait,
+    walk,
+)
+
+RUN_CAP = 512
+STEP_CAP = 20_000
+TRIP_CAP = 64
+OTHER = "<other>"
+"""A value that is none of those a program compares with."""
+
+REDUCES = frozenset({"reduce", "gather", "scatter", "gather_object", "scatter_object_list", "reduce_scatter"})
+"""Rooted (or divided) operations after which members hold different values."""
+
+
+class Exhausted(Exception):  # noqa: N818  (a bound was reached: no verdict)
+    """The simulation reached a bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What one rank did on a group: the operation, the instance, and how it ended.
+
+    `number` counts the matched operations of the instance from 0, -1 if it never matched.
+    """
+
+    op: Op
+    rank: int
+    members: tuple[int, ...]
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """An instance that can never fire.
+
+    `arrived`: (rank, operation) of each member that stands at the instance, in rank order. `missing`: the members that
+    never come. `how`: `wait` (members are missing), `clash` (heads differ), `root` (the root is no member).
+    """
+
+    group: Group
+    members: tuple[int, ...]
+    arrived: tuple[tuple[int, Op], ...]
+    missing: tuple[int, ...]
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One decided fact: the atom, the setting of coordinates it holds for, its value, and the ranks that asked."""
+
+    atom: Expr
+    setting: tuple[int, ...]
+    value: Any
+    asked: tuple[int, ...]
+
+    @property
+    def key(self) -> tuple[int, tuple[int, ...]]:
+        """What tells facts apart."""
+        return (self.atom.id, self.setting)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A branch or loop that a rank came to: the node and the value of its condition or trip."""
+
+    node: Alt | Loop
+    value: Any
+
+    @property
+    def gate(self) -> Gate:
+        """The statement."""
+        return self.node.gate
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of all ranks. `stuck` is empty exactly if every rank came to its end with nothing left unmatched."""
+
+    mesh: Mesh
+    stuck: tuple[Stuck, ...]
+    events: tuple[tuple[Event, ...], ...]
+    paths: tuple[tuple[Taken, ...], ...]
+    choices: tuple[Choice, ...]
+    left: tuple[Exit | None, ...]
+    excluded: bool
+    """The run tells nothing: a rank raised an error on an outside fact, or something unknown took part."""
+
+    @property
+    def safe(self) -> bool:
+        """Whether the run shows that these choices are fine."""
+        return not self.stuck and not self.excluded
+
+    @property
+    def fails(self) -> bool:
+        """Whether the run shows a deadlock."""
+        return bool(self.stuck) and not self.excluded
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to simulate: whether local facts are free for each rank, whether async operations block, what is forced.
+
+    `forced` maps the identity of a gate (`gate_key`) to the side that all ranks take, or the trip of a loop.
+    """
+
+    free_locals: bool = False
+    strict_async: bool = False
+    forced: tuple[tuple[object, Any], ...] = ()
+    run_cap: int = RUN_CAP
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the simulation says: `run` is the refuting run, or None; `known` is False where a bound was reached."""
+
+    run: Run | None
+    known: bool
+    runs: int = 0
+    mesh: Mesh | None = None
+
+
+def gate_key(node: Alt | Loop) -> object:
+    """Give what tells gates apart: the places of the statement and of its callers, and its condition."""
+    condition = node.condition if isinstance(node, Alt) else node.trip
+    return (node.gate.site.key, condition.id)
+
+
+@dataclass(slots=True)
+class _Pending:
+    op: Op
+    rank: int
+    agree: tuple[Any, ...]
+    root: Any
+    value: Any
+    done: bool = False
+    number: int = -1
+
+
+@dataclass(slots=True)
+class _Instance:
+    group: Group
+    members: tuple[int, ...]
+    queues: dict[int, deque[_Pending]]
+    fired: int = 0
+
+
+@dataclass(slots=True)
+class Plan:
+    """A term made ready for many runs on one mesh: layouts, communicators and the values that facts can take."""
+
+    term: Node
+    layout: Layout
+    channels: dict[Group, int]
+    domains: dict[int, tuple[Any, ...]]
+    forced: dict[object, Any]
+    options: Options
+
+
+def prepare(term: Node, mesh: Mesh, options: Options) -> Plan:
+    """Make a term ready to run on `mesh`."""
+    return Plan(term, Layout(mesh), channels(term.groups), domains(term), dict(options.forced), options)
+
+
+def channels(groups: tuple[Group, ...]) -> dict[Group, int]:
+    """Number the communicators: groups of one partition are one, unless all their identities are known and differ."""
+    unknown = {group.partition for group in groups if not group.identity}
+    numbers: dict[object, int] = {}
+    table: dict[Group, int] = {}
+    for group in groups:
+        key = (group.partition, "" if group.partition in unknown else group.identity)
+        table[group] = numbers.setdefault(key, len(numbers))
+    return table
+
+
+def domains(term: Node) -> dict[int, tuple[Any, ...]]:
+    """Give the values that each atom and received value takes: what the program can tell apart."""
+    found = expressions(term)
+    counted, compared, numbers, texts = _uses(term, found)
+    table: dict[int, tuple[Any, ...]] = {}
+    for expr in parts(found):
+        if expr.op not in ("atom", "recv"):
+            continue
+        if expr.id in counted or (expr.op == "atom" and expr.args[2]):
+            table[expr.id] = _count_domain(numbers)
+        elif expr.id in compared:
+            table[expr.id] = (*(texts if expr.op == "recv" else sorted(compared[expr.id], key=repr)), OTHER)
+        else:
+            table[expr.id] = (True, False)
+    return table
+
+
+def _uses(term: Node, found: tuple[Expr, ...]) -> tuple[set[int], dict[int, set[Any]], set[int], tuple[Any, ...]]:
+    counted = {node.trip.id for node in walk(term) if isinstance(node, Loop)}
+    compared: dict[int, set[Any]] = {}
+    numbers: set[int] = set()
+    texts: dict[Any, None] = {}
+    for expr in parts(found):
+        if expr.op in ("<", "<=", "+", "-", "*", "//", "%", "min", "max"):
+            counted |= {arg.id for arg in expr.args}
+        if expr.op not in ("==", "<", "<="):
+            continue
+        for side, other in (expr.args, expr.args[::-1]):
+            if other.op != "lit" or side.op not in ("atom", "recv"):
+                continue
+            literal = other.args[0]
+            if isinstance(literal, int) and not isinstance(literal, bool):
+                counted.add(side.id)
+                numbers.add(literal)
+            else:
+                compared.setdefault(side.id, set()).add(literal)
+                texts[literal] = None
+    return counted, compared, numbers, tuple(texts)
+
+
+def _count_domain(numbers: set[int]) -> tuple[int, ...]:
+    near = {value for number in numbers if 1 < number <= TRIP_CAP for value in (number - 1, number, number + 1)}
+    return tuple(dict.fromkeys((2, 1, 0, *sorted(near)[:3])))
+
+
+@dataclass(slots=True)
+class _Decided:
+    atom: Expr
+    setting: tuple[int, ...]
+    domain: tuple[Any, ...]
+    index: int
+    asked: set[int]
+
+
+@dataclass(slots=True)
+class _Simulation:
+    """One run in progress."""
+
+    plan: Plan
+    prefix: list[int]
+    decided: dict[tuple[int, tuple[int, ...]], _Decided] = field(default_factory=dict)
+    instances: dict[tuple[int, tuple[int, ...]], _Instance] = field(default_factory=dict)
+    views: list[View] = field(default_factory=list)
+    events: list[list[_Pending]] = field(default_factory=list)
+    owners: dict[int, _Instance] = field(default_factory=dict)
+    paths: list[list[Taken]] = field(default_factory=list)
+    left: list[Exit | None] = field(default_factory=list)
+    blurred: list[list[Opaque]] = field(default_factory=list)
+    steps: int = 0
+
+    def run(self) -> Run:
+        """Run every rank until none can go on."""
+        world = self.plan.layout.mesh.world
+        for rank in range(world):
+            self.views.append(View(self.plan.layout, rank, lambda expr, rank=rank: self.decide(expr, rank)))  # type: ignore[misc]
+            self.events.append([])
+            self.paths.append([])
+            self.left.append(None)
+            self.blurred.append([])
+        walkers = [self.walk(rank) for rank in range(world)]
+        waits: list[_Pending | None] = [next(walker, None) for walker in walkers]
+        moved = True
+        while moved:
+            moved = False
+            for rank, pending in enumerate(waits):
+                if pending is not None and pending.done:
+                    waits[rank] = next(walkers[rank], None)
+                    moved = True
+        return self._result()
+
+    def walk(self, rank: int) -> Generator[_Pending, None, None]:
+        """Walk the term as one rank; yields what it waits for."""
+        node: Node | None = self.plan.term
+        loops: list[list[Any]] = []
+        handles: dict[str, _Pending] = {}
+        while node is not None:
+            self.steps += 1
+            if self.steps > STEP_CAP:
+                raise Exhausted
+            if isinstance(node, Op):
+                pending = self.issue(node, rank)
+                if pending is not None and node.handle:
+                    handles[node.handle] = pending
+                if pending is not None and (not node.handle or self.plan.options.strict_async):
+                    while not pending.done:
+                        yield pending
+                node = node.rest
+            elif isinstance(node, Wait):
+                waited = handles.get(node.handle)
+                while waited is not None and not waited.done:
+                    yield waited
+                node = node.rest
+            else:
+                node = self.step(node, rank, loops)
+
+    def step(self, node: Node, rank: int, loops: list[list[Any]]) -> Node | None:
+        """Take one step that no other rank takes part in."""
+        if isinstance(node, Alt):
+            value = truth(self.chosen(node, node.condition, rank))
+            self.paths[rank].append(Taken(node, value))
+            return node.then if value else node.otherwise
+        if isinstance(node, Loop):
+            return self.enter(node, rank, loops)
+        if isinstance(node, Opaque):
+            self.blurred[rank].append(node)
+            return node.rest
+        if isinstance(node, Exit):
+            self.left[rank] = node
+            return None
+        if not loops:
+            return None
+        loop, trips = loops[-1]
+        if isinstance(node, Nil) and trips > 1:
+            loops[-1][1] -= 1
+            body: Node = loop.body
+            return body
+        loops.pop()
+        after: Node = loop.after_return if isinstance(node, Return) else loop.rest
+        assert isinstance(node, (Nil, Break, Return))
+        return after
+
+    def enter(self, node: Loop, rank: int, loops: list[list[Any]]) -> Node:
+        """Begin a loop, or pass it by."""
+        value = self.chosen(node, node.trip, rank)
+        trips = min(value, TRIP_CAP) if isinstance(value, int) else 1
+        self.paths[rank].append(Taken(node, trips))
+        if trips <= 0:
+            return node.rest
+        loops.append([node, trips])
+        return node.body
+
+    def chosen(self, node: Alt | Loop, expr: Expr, rank: int) -> Any:
+        """Compute a condition or a trip, unless it is forced."""
+        forced = self.plan.forced
+        if forced and (key := gate_key(node)) in forced:
+            return forced[key]
+        return evaluate(expr, self.views[rank])
+
+    def decide(self, expr: Expr, rank: int) -> Any:
+        """Decide a fact on first use; the prefix replays earlier decisions."""
+        setting = self.setting(expr, rank)
+        found = self.decided.get((expr.id, setting))
+        if found is None:
+            place = len(self.decided)
+            index = self.prefix[place] if place < len(self.prefix) else 0
+            domain = self.plan.domains.get(expr.id, (True, False))
+            found = self.decided[expr.id, setting] = _Decided(expr, setting, domain, index, set())
+        found.asked.add(rank)
+        return found.domain[found.index]
+
+    def setting(self, expr: Expr, rank: int) -> tuple[int, ...]:
+        """Give the coordinates that a fact is a function of."""
+        if expr.local:
+            return (rank,) if self.plan.options.free_locals else ()
+        return self.plan.layout.mesh.project(rank, expr.var) if expr.var else ()
+
+    def issue(self, op: Op, rank: int) -> _Pending | None:
+        """Put an operation into the queue of its instance; None for a rank that is no member."""
+        members = self.plan.layout.members(op.group, rank)
+        if members is None:
+            return None
+        view = self.views[rank]
+        root = None if op.root is None else evaluate(op.root, view)
+        agree = tuple(evaluate(item, view) for item in op.agree)
+        pending = _Pending(op, rank, agree, root, None)
+        if op.value is not None and rank == (members[0] if root is None else root):
+            pending.value = (evaluate(op.value, view),)
+        key = (self.plan.channels[op.group], members)
+        instance = self.instances.get(key)
+        if instance is None:
+            instance = self.instances[key] = _Instance(op.group, members, {member: deque() for member in members})
+        instance.queues[rank].append(pending)
+        self.events[rank].append(pending)
+        self.owners[id(pending)] = instance
+        self.fire(instance)
+        return pending
+
+    def fire(self, instance: _Instance) -> None:
+        """Match heads as long as all members stand at equal ones."""
+        while all(instance.queues.values()):
+            heads = [instance.queues[member][0] for member in instance.members]
+            if _verdict_of(heads, instance.members):
+                return
+            value = next((head.value for head in heads if head.value is not None), None)
+            for head in heads:
+                instance.queues[head.rank].popleft()
+                head.done, head.number = True, instance.fired
+                self.receive(head, value)
+            instance.fired += 1
+
+    def receive(self, pending: _Pending, value: tuple[Any] | None) -> None:
+        """Leave the matched value in the slots of a member."""
+        slots = self.views[pending.rank].slots
+        for slot in pending.op.into:
+            if value is None or pending.op.kind in REDUCES:
+                slots.pop(slot, None)
+            else:
+                slots[slot] = value[0]
+
+    def _result(self) -> Run:
+        stuck = tuple(self._stuck())
+        choices = tuple(
+            Choice(item.atom, item.setting, item.domain[item.index], tuple(sorted(item.asked)))
+            for item in self.decided.values()
+        )
+        events = tuple(
+            tuple(Event(p.op, p.rank, self.owners[id(p)].members, p.number) for p in pendings)
+            for pendings in self.events
+        )
+        paths = tuple(tuple(path) for path in self.paths)
+        excluded = self._raised() or self._blurry(stuck)
+        return Run(self.plan.layout.mesh, stuck, events, paths, choices, tuple(self.left), excluded)
+
+    def _stuck(self) -> Iterator[Stuck]:
+        for instance in self.instances.values():
+            arrived = tuple((rank, queue[0].op) for rank, queue in sorted(instance.queues.items()) if queue)
+            if not arrived:
+                continue
+            missing = tuple(rank for rank in instance.members if not instance.queues[rank])
+            heads = [instance.queues[rank][0] for rank, _ in arrived]
+            how = _verdict_of(heads, instance.members) or "wait"
+            yield Stuck(instance.group, instance.members, arrived, missing, how)
+
+    def _raised(self) -> bool:
+        """Say whether a rank left on an outside fact: such a run ends with that error, not with a hang."""
+        return any(
+            left is not None and path and _outside(path[-1], self.plan.options)
+            for left, path in zip(self.left, self.paths, strict=True)
+        )
+
+    def _blurry(self, stuck: tuple[Stuck, ...]) -> bool:
+        """Say whether something unknown may explain what is stuck: members passed different unknowns."""
+        for item in stuck:
+            seen = {tuple(node.shape for node in self.blurred[rank]) for rank in item.members}
+            if len(seen) > 1:
+                return True
+        return False
+
+
+def _verdict_of(heads: list[_Pending], members: tuple[int, ...]) -> str:
+    """Give why heads cannot match: `clash`, `root`, or "" where they can."""
+    first = heads[0]
+    for head in heads[1:]:
+        if not matches(first.op, head.op) or first.agree != head.agree or first.root != head.root:
+            return "clash"
+    root = first.root
+    if isinstance(root, int) and not isinstance(root, bool) and len(heads) == len(members) and root not in members:
+        return "root"
+    return ""
+
+
+def matches(first: Op, second: Op) -> bool:
+    """Say whether two operations can be one event as far as their kind and known sizes go."""
+    if first.kind != second.kind:
+        return False
+    return not first.signature or not second.signature or first.signature == second.signature
+
+
+def _outside(taken: Taken, options: Options) -> bool:
+    node = taken.node
+    facts = atoms(node.condition if isinstance(node, Alt) else node.trip)
+    if not facts:
+        return False
+    return all(not fact.var or (fact.local and not options.free_locals) for fact in facts)
+
+
+def runs_of(plan: Plan) -> Iterator[Run]:
+    """Give every run, one for each combination of decisions. Raises Exhausted at a bound, Unresolvable by the mesh."""
+    prefix: list[int] = []
+    for _ in range(plan.options.run_cap):
+        simulation = _Simulation(plan, prefix)
+        yield simulation.run()
+        made = list(simulation.decided.values())
+        while made and made[-1].index + 1 == len(made[-1].domain):
+            made.pop()
+        if not made:
+            return
+        prefix = [item.index for item in made]
+        prefix[-1] += 1
+    raise Exhausted
+
+
+def quantifier(atom: Expr, options: Options) -> bool:
+    """Say whether every choice of a fact must be safe (True) or some choice (False)."""
+    if atom.local:
+        return options.free_locals
+    if atom.var:
+        return True
+    return atom.op == "atom" and atom.args[1] is Origin.CONFIG
+
+
+def refuting_run(runs: list[Run], options: Options) -> Run | None:
+    """Give the first run that shows a fault: no choice of contracts makes its config valuation safe.
+
+    A contract that all members of a stuck instance asked for is no way out: they knew it alike, so it counts as config.
+    """
+    for run in runs:
+        if run.fails and not _escapes(_fixed(run, options), runs, options):
+            return run
+    return None
+
+
+_Valuation = dict[tuple[int, tuple[int, ...]], Any]
+
+
+def _fixed(run: Run, options: Options) -> _Valuation:
+    members = [set(item.members) for item in run.stuck]
+    return {
+        choice.key: choice.value
+        for choice in run.choices
+        if quantifier(choice.atom, options) or any(group <= set(choice.asked) for group in members)
+    }
+
+
+def _escapes(fixed: _Valuation, runs: list[Run], options: Options) -> bool:
+    near = [run for run in runs if all(fixed.get(c.key, c.value) == c.value for c in run.choices)]
+    if not any(run.fails for run in near):
+        return True
+    open_fact: Choice | None = None
+    for run in near:
+        if not run.safe:
+            continue
+        free = [c for c in run.choices if c.key not in fixed and quantifier(c.atom, options)]
+        if not free:
+            return True
+        open_fact = open_fact or free[0]
+    if open_fact is None:
+        return False
+    values = {c.value for run in near for c in run.choices if c.key == open_fact.key}
+    return all(_escapes({**fixed, open_fact.key: value}, near, options) for value in sorted(values, key=repr))
+
+
+def simulate_on(term: Node, mesh: Mesh, options: Options | None = None) -> Verdict:
+    """Simulate on one mesh; without a verdict at a bound. Raises Unresolvable where the mesh gives a group no sense."""
+    chosen = options or Options()
+    runs: list[Run] = []
+    try:
+        for run in runs_of(prepare(term, mesh, chosen)):
+            runs.append(run)
+            if run.fails and len(_fixed(run, chosen)) == len(run.choices):
+                return Verdict(run, True, len(runs), mesh)
+    except Exhausted:
+        return Verdict(None, False, len(runs), mesh)
+    return Verdict(refuting_run(runs, chosen), True, len(runs), mesh)
+
+
+def simulate(term: Node, axes: Axes, options: Options | None = None) -> Verdict:
+    """Simulate on the smallest feasible meshes: the first fault counts; known only if every mesh could be judged."""
+    known, runs, last = True, 0, None
+    for mesh in meshes(term, axes):
+        try:
+            verdict = simulate_on(term, mesh, options)
+        except Unresolvable:
+            continue
+        known, runs, last = known and verdict.known, runs + verdict.runs, mesh
+        if verdict.run is not None:
+            return Verdict(verdict.run, True, runs, mesh)
+    return Verdict(None, known and last is not None, runs, last)
