@@ -98,6 +98,9 @@ class Finding:
     launches: tuple[LaunchRef, ...] = ()
     framework: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    """The versions judged, of the libraries that took part: one, or the first and the last of several."""
+    pinned: Mapping[str, str] = field(default_factory=dict)
+    """Where a library's version is fixed: `requirements.txt:3`, `--pin`, `installed`."""
     fix: Fix | None = None
     reproducer: str = ""
     rule_url: str = ""

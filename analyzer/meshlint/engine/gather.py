@@ -63,16 +63,33 @@ def _pin(library: str, text: str, source: str) -> Pin:
     return Pin(library, specifier, Value(State.SET, text, (origin,)))
 
 
-def entries(scope: Scope, context: Context) -> list[Entry]:
+def entries(scope: Scope, context: Context, failures: list[str]) -> list[Entry]:
     """Give the files to read, in order of path."""
     found: dict[tuple[str, str], Entry] = {}
     for surface in surfaces():
         claimed = [path for path in scope.asked if surface.claims(path) and _there(path, scope, context)]
         if not claimed:
             continue
-        for path in surface.entries(claimed, context):
+        for path in _entries(surface, claimed, context, failures):
             found.setdefault((path, surface.name), Entry(surface, path))
     return [found[key] for key in sorted(found)]
+
+
+def _entries(surface: Surface, claimed: list[str], context: Context, failures: list[str]) -> list[str]:
+    """Ask a surface for its entries; where it cannot say, the claimed files stand for themselves."""
+    try:
+        return list(surface.entries(claimed, context))
+    except (Unreadable, RecursionError):
+        return claimed
+    except Exception as error:
+        _failed(surface, "its files", error, failures)
+        return claimed
+
+
+def _failed(surface: Surface, what: str, error: Exception, failures: list[str]) -> None:
+    if os.environ.get("MESHLINT_DEBUG") == "1":
+        raise error
+    failures.append(f"the reader of {surface.name} failed on {what} ({type(error).__name__})")
 
 
 def _there(path: str, scope: Scope, context: Context) -> bool:
@@ -111,9 +128,7 @@ def launches(entry: Entry, context: Context, options: Options, failures: list[st
     except RecursionError:
         context.problem(Span(entry.path, 1), "it is nested too deeply to be read")
     except Exception as error:
-        if os.environ.get("MESHLINT_DEBUG") == "1":
-            raise
-        failures.append(f"the reader of {entry.surface.name} failed on {entry.path} ({type(error).__name__})")
+        _failed(entry.surface, entry.path, error, failures)
     for variants in grouped.values():
         yield variants[:MAX_VARIANTS]
 

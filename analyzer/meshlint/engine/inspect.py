@@ -81,7 +81,7 @@ def inspect(paths: Sequence[str], options: Options, why: str = "") -> tuple[list
     failures: list[str] = []
     views = [
         _view(launch, context, rule)
-        for entry in gather.entries(scope, context)
+        for entry in gather.entries(scope, context, failures)
         for variants in gather.launches(entry, context, options, failures)
         for launch in variants
     ]

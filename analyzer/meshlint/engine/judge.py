@@ -10,7 +10,7 @@ from packaging.version import Version
 
 from meshlint.config.effective import Fork, Resolved, Unjudged
 from meshlint.config.framework import Framework, Role
-from meshlint.config.launch import Launch
+from meshlint.config.launch import Launch, Pin
 from meshlint.config.shapes.source import Shapes
 from meshlint.config.value import Kind, Value
 from meshlint.engine.merge import Judged, fingerprint
@@ -190,6 +190,7 @@ def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str
         launches=(LaunchRef(first.launch.identity, first.launch.place),),
         framework=first.launch.framework,
         versions={lib: _shown(versions[lib]) for lib in libraries if lib in versions},
+        pinned={lib: _pinned(pin) for lib in libraries if (pin := _pin(versions, lib)) is not None},
         fix=verdict.fix,
         rule_url=page(rule),
     )
@@ -203,12 +204,23 @@ def _distinct(primary: Span, related: Iterable[Related]) -> tuple[Related, ...]:
 
 def _pins(libraries: Iterable[str], versions: Mapping[str, Resolved]) -> list[Related]:
     """Give the places that pin the libraries that the rule asked about."""
-    pins = [(lib, versions[lib].pin) for lib in libraries if lib in versions]
+    pins = [(lib, _pin(versions, lib)) for lib in libraries]
     return [
         Related(pin.value.span, f"{lib} is pinned to {pin.specifier.removeprefix('==')}")
         for lib, pin in pins
         if pin is not None and pin.value.span is not None
     ]
+
+
+def _pin(versions: Mapping[str, Resolved], library: str) -> Pin | None:
+    return versions[library].pin if library in versions else None
+
+
+def _pinned(pin: Pin) -> str:
+    span = pin.value.span
+    if span is not None:
+        return f"{span.path}:{span.line}"
+    return next((o.note or o.text for o in pin.value.origins if o.note or o.text), "")
 
 
 def _at_most_warning(severity: Severity) -> Severity:

@@ -74,7 +74,7 @@ def scope_of(paths: Sequence[str], options: Options) -> Scope:
 
 
 def _check_launches(scope: Scope, context: Context, options: Options, rules: RuleSet, outcome: Outcome) -> None:
-    entries = gather.entries(scope, context)
+    entries = gather.entries(scope, context, outcome.failures)
     active = rules.launch_rules()
     for number, entry in enumerate(entries):
         if options.tick is not None:

@@ -43,6 +43,7 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         "launches": [_launch(launch) for launch in finding.launches],
         "framework": finding.framework,
         "versions": dict(sorted(finding.versions.items())),
+        "pinned": {library: clean(text) for library, text in sorted(finding.pinned.items())},
         "fix": _fix(finding.fix) if finding.fix is not None else None,
         "reproducer": finding.reproducer or None,
         "rule_url": finding.rule_url or None,

@@ -49,13 +49,19 @@ def _finding(finding: Finding, lines: dict[str, list[str]], style: Style) -> Ite
 
 def _facts(finding: Finding) -> Iterator[str]:
     if finding.versions:
-        yield "  versions: " + "; ".join(f"{lib} {clean(text)}" for lib, text in sorted(finding.versions.items()))
+        yield f"  versions judged: {'; '.join(_versions(finding))}"
     if finding.fix is not None:
         yield f"  fix: {clean(finding.fix.description)}"
     if finding.reproducer:
         yield f"  see it happen: {clean(finding.reproducer)}"
     if finding.launches:
         yield f"  breaks: {_launches(finding.launches)}"
+
+
+def _versions(finding: Finding) -> Iterator[str]:
+    for library, versions in sorted(finding.versions.items()):
+        pinned = finding.pinned.get(library)
+        yield f"{library} {clean(versions)}" + (f" ({clean(pinned)})" if pinned else " (no pin)")
 
 
 def _launches(launches: Sequence[LaunchRef]) -> str:
