@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlint.config.attention import uses_te_core
+from meshlint.config.packing import is_packed
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict, Window
 
 TE = "transformer-engine"
@@ -113,7 +114,7 @@ def _blocked(config: EffectiveConfig) -> tuple[str, str]:
         return "attention_backend", "attention_backend flash forbids it"
     if config.data("fp8_recipe") == "custom" and config.within(CUSTOM):
         return "fp8_recipe", "a custom FP8 recipe is refused under context parallelism"
-    if config.data("packed_sequences") and config.within(PACKED):
+    if is_packed(config) and config.within(PACKED):
         return "packed_sequences", "that is dropped for packed (THD) sequences from Transformer Engine 2.15 to 2.18"
     if config.data("multi_latent_attention") and config.within(MLA):
         return "multi_latent_attention", "that is dropped for MLA before Transformer Engine 2.15"

@@ -1,0 +1,1 @@
+"""CFG001: one key twice in one place."""

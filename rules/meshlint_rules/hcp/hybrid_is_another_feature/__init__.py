@@ -1,0 +1,1 @@
+"""HCP008: hybrid or dynamic context parallelism taken for the hierarchical one."""

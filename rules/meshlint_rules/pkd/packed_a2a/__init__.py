@@ -1,0 +1,1 @@
+"""PKD003: packed sequences with a2a on an old Transformer Engine."""

@@ -1,0 +1,74 @@
+"""PKD003: packed sequences with a2a on an old Transformer Engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlint.config.attention import comm_types, swap, uses_te_core
+from meshlint.config.packing import is_packed
+from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict, Window
+
+REFUSED = Window(
+    "transformer-engine",
+    until="2.10",
+    says="packed (THD) sequences are refused with a2a",
+    source="transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py:3193 at v2.9; not at v2.10; "
+    "pytorch/attention.py:3542 at v1.11",
+)
+
+
+class PackedA2a(LaunchRule):
+    """Packed sequences with `a2a` on a Transformer Engine that refuses them.
+
+    ## What it does
+
+    Finds packed sequences (THD) with cp > 1 and a `cp_comm_type` of `a2a` where Transformer Engine is older than 2.10.
+
+    ## Why this is bad
+
+    Transformer Engine asserts in the first forward pass that the layout is not THD. No argument check looks at it.
+
+    ## Example
+
+    ```bash
+    swift megatron sft --packing true --context_parallel_size 2 --cp_comm_type a2a
+    ```
+
+    ## Use instead
+
+    ```bash
+    swift megatron sft --packing true --context_parallel_size 2 --cp_comm_type p2p
+    ```
+
+    ## References/versions
+
+    See below; the table of versions is the one that the rule judges by.
+    """
+
+    code = "PKD003"
+    slug = "packed-a2a"
+    outcomes = (Outcome.CRASH_LATE,)
+    windows = (REFUSED,)
+    references = (Reference("measured on 2.20.2: packed a2a runs"),)
+
+    def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
+        """Look for a2a first: few configs have it."""
+        if "a2a" not in comm_types(config):
+            return
+        cp = config.number("context_parallel_size")
+        if cp <= 1 or not is_packed(config) or not uses_te_core(config) or not config.within(REFUSED):
+            return
+        yield Verdict(
+            f"cp_comm_type a2a over cp = {cp} ranks cannot do packed (THD) sequences before Transformer Engine 2.10: "
+            f"start-up passes, and every rank stops with an assertion in the first forward.",
+            Outcome.CRASH_LATE,
+            at="cp_comm_type",
+            fields=("packed_sequences", "context_parallel_size"),
+            fix=Fix(
+                "Use Transformer Engine 2.10 or newer, or set cp_comm_type to p2p, as the edit does.",
+                swap(config.value("cp_comm_type"), "a2a", "p2p"),
+            ),
+        )
+
+
+RULE = PackedA2a

@@ -1,0 +1,1 @@
+"""PKD002: packed sequences with all_gather on an old Transformer Engine."""

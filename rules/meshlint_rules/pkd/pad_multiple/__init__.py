@@ -1,0 +1,1 @@
+"""PKD005: packed sequences padded to less than cp asks for."""

@@ -1,0 +1,1 @@
+"""PKD006: a fine-tuning loss that cp distorts."""
