@@ -7,8 +7,11 @@ Keys are paths from the container: `model.context_parallel_size`, `ddp.overlap_g
 
 from __future__ import annotations
 
-from meshlint.config.framework import Framework, Spelling
+from typing import TYPE_CHECKING
+
+from meshlint.config.framework import Default, Framework, Spelling, Window
 from meshlint.config.frameworks.megatron_core import (
+    AMEND,
     CORE,
     DDP,
     MODEL_PARALLEL,
@@ -16,9 +19,15 @@ from meshlint.config.frameworks.megatron_core import (
     TE,
     TORCH,
     TRANSFORMER,
+    derived,
     means,
     named,
 )
+from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
+from meshlint.config.value import Data, Value
+
+if TYPE_CHECKING:
+    from meshlint.config.effective import EffectiveConfig
 
 BRIDGE = "megatron-bridge"
 
@@ -112,6 +121,78 @@ _OVERLAP = (
 )
 """Fields of `CommOverlapConfig` (training/comm_overlap.py:378), which win over the model's own."""
 
+_FINE_TUNING = frozenset(
+    {
+        "GPTSFTDatasetConfig",
+        "FinetuningDatasetConfig",
+        "HFDatasetConfig",
+        "DirectHFSFTDatasetConfig",
+        "EnergonDatasetConfig",
+        "MockVLMSFTDatasetConfig",
+    }
+)
+"""Dataset configs that Bridge takes for fine-tuning (training/config.py:1579; v0.2.0 :1311 has the first two)."""
+_PRETRAINING = frozenset({"GPTDatasetConfig", "MockGPTDatasetConfig", "GPTFIMDatasetConfig"})
+
+
+def _fine_tunes(data: Data) -> Data:
+    """Tell by the class of the dataset config; raises ValueError for a class that is in neither list."""
+    name = str(data).rsplit(".", 1)[-1]
+    if name in _FINE_TUNING:
+        return True
+    if name in _PRETRAINING:
+        return False
+    raise ValueError(f"it is not known whether {name} is fine-tuning data")
+
+
+def _packs(config: EffectiveConfig) -> Value | None:
+    """Derive `packed_sequences`: a packed size in the specs packs, before 0.6 without a switch beside it."""
+    size = config.launch.find("dataset.packed_sequence_specs.packed_sequence_size")
+    if size is None or size.is_unknown or not isinstance(size.data, int | str) or int(size.data) <= 0:
+        return size if size is not None and size.is_unknown else None
+    return derived(True, "packed_sequence_specs is given", size)
+
+
+def _recipe(config: EffectiveConfig) -> bool:
+    """Say whether the entry validates: a recipe or `pretrain` does, a provider that builds its own groups does not."""
+    return config.launch.entry != "provider"
+
+
+def _validates_sizes(config: EffectiveConfig) -> bool:
+    return _recipe(config) and config.within(SIZES_CHECKED)
+
+
+SIZES_CHECKED = Window(
+    BRIDGE, since="0.4", says="sizes are validated", source="Megatron-Bridge v0.4.0 training/config.py:1192"
+)
+
+DEFAULTS = (
+    Default("seq_length", 1024, "models/gpt_provider.py:160"),
+    Default("position_embedding_type", "learned_absolute", "models/gpt_provider.py:142"),
+    Default("moe_grouped_gemm", False, "models/gpt_provider.py:188"),
+    Default("use_decentralized_pg", False, "training/config.py:162"),
+    Default("packed_sequences", False, "data/builders/gpt_sft.py:130"),
+    Default("pad_multiple", 1, "data/packing/config.py:39"),
+    Default("pad_cu_seqlens", False, "data/packing/config.py:37"),
+    Default("pad_to_max_length", False, "data/datasets/gpt_sft.py"),
+    Default("decrease_batch_size_if_needed", False, "training/config.py:442"),
+    *CORE_DEFAULTS,
+)
+
+HABITS: dict[str, Data] = {
+    "validates_hierarchical_sizes": _validates_sizes,
+    "passes_hierarchical_sizes": _recipe,
+    "seq_is_tensor_length": True,
+    "checks_seq_for_cp": _recipe,
+    "pads_each_sequence_to": "pad_multiple",
+    "validates_sft_loss": _recipe,
+    "checks_tp_overlap": "off",
+    "trains": True,
+}
+"""Sources, at main: sizes training/initialize.py:811 (models/model_provider.py:323 leaves them out), sequence
+training/config.py:1575 (since 0.1), loss :1591 (since 0.1), overlap training/comm_overlap.py:442. In-batch packing
+(main, 0.6) pads by itself: `enable_in_batch_packing` makes the pad lcm(2cp, cp*tp) (training/config.py:1359)."""
+
 FRAMEWORK = Framework(
     name="megatron-bridge",
     title="Megatron-Bridge",
@@ -122,6 +203,11 @@ FRAMEWORK = Framework(
         *named(DDP, "ddp."),
         *named(OPTIMIZER, "optimizer."),
         *named(MODEL_PARALLEL + DDP + OPTIMIZER, "comm_overlap.", only=_OVERLAP),
+        Spelling("sft", ("dataset",), _fine_tunes, "training/config.py:1579"),
         *_KEYS,
     ),
+    defaults=DEFAULTS,
+    derive={"packed_sequences": _packs},
+    amend=AMEND,
+    habits=HABITS,
 )

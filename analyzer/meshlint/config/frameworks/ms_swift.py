@@ -5,8 +5,26 @@ Keys are the fields of `MegatronArguments` (swift/megatron/arguments/megatron_ar
 
 from __future__ import annotations
 
-from meshlint.config.framework import Framework, Spelling
-from meshlint.config.frameworks.megatron_core import CORE, DDP, MODEL_PARALLEL, OPTIMIZER, TE, TORCH, TRANSFORMER, named
+from typing import TYPE_CHECKING
+
+from meshlint.config.framework import Default, Framework, Spelling
+from meshlint.config.frameworks.megatron_core import (
+    AMEND,
+    CORE,
+    DDP,
+    MODEL_PARALLEL,
+    OPTIMIZER,
+    TE,
+    TORCH,
+    TRANSFORMER,
+    derived,
+    named,
+)
+from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
+from meshlint.config.value import Data, Value
+
+if TYPE_CHECKING:
+    from meshlint.config.effective import EffectiveConfig
 
 SWIFT = "ms-swift"
 
@@ -62,13 +80,70 @@ _KEYS = (
     Spelling("seq_length", ("max_length",), source="swift/arguments/base_args/template_args.py"),
     Spelling("micro_batch_size", ("micro_batch_size",), source=":478"),
     Spelling("global_batch_size", ("global_batch_size",), source=":479"),
-    Spelling("packed_sequences", ("packing", "padding_free"), source=":514; swift/arguments/sft_args.py"),
+    Spelling("packed_sequences", ("padding_free",), source=":524"),
     Spelling("train_iters", ("train_iters",), source=":484"),
 )
+
+
+def _packs(config: EffectiveConfig, value: Value) -> Value:
+    """Amend `packed_sequences`: `packing` switches `padding_free` on (megatron_base_args.py:36)."""
+    packing = config.launch.find("packing")
+    if packing is None or str(packing.data).lower() in ("false", "none"):
+        return value
+    return packing if packing.is_unknown else derived(True, "packing is on", packing)
+
+
+def _per_token(config: EffectiveConfig) -> Value | None:
+    """Derive `calculate_per_token_loss`: on for language models that are not trained by reinforcement (:759)."""
+    for key in ("rlhf_type", "task_type"):
+        value = config.launch.find(key)
+        if value is not None and value.data not in (None, "causal_lm"):
+            return derived(False, f"{key} is {value.data}", value)
+    return None
+
+
+def _is_none(_: EffectiveConfig, value: Value) -> Value:
+    """Amend `recompute_granularity`: the word none switches it off (:799)."""
+    return value.with_data(None) if value.data == "none" else value
+
+
+DEFAULTS = (
+    Default("micro_batch_size", 1, ":478"),
+    Default("global_batch_size", 16, ":479"),
+    Default("recompute_granularity", "selective", ":480"),
+    Default("recompute_modules", ("core_attn",), ":483"),
+    Default("calculate_per_token_loss", True, ":759"),
+    Default("attention_backend", "flash", ":499"),
+    Default("packed_sequences", True, ":524, padding_free"),
+    Default("use_distributed_optimizer", True, ":575"),
+    Default("data_parallel_sharding_strategy", "optim_grads_params", ":578"),
+    Default("overlap_p2p_comm", True, ":585"),
+    Default("expert_tensor_parallel_size", 1, ":616"),
+    Default("moe_token_dispatcher_type", "alltoall", ":642"),
+    Default("moe_grouped_gemm", True, ":644"),
+    *CORE_DEFAULTS,
+)
+
+HABITS: dict[str, Data] = {
+    "validates_hierarchical_sizes": False,
+    "passes_hierarchical_sizes": False,
+    "seq_is_tensor_length": False,
+    "pads_each_sequence_to": "2*cp",
+    "switches_sp_off_at_tp1": True,
+    "checks_tp_overlap": "assert",
+    "sets_max_connections": True,
+    "trains": True,
+}
+"""Sources: groups swift/megatron/utils/megatron_lm_utils.py:70; pad swift/template/base.py:1582, the whole row to
+cp*tp (swift/megatron/utils/utils.py:209); SP :899; overlap :905; environment :796."""
 
 FRAMEWORK = Framework(
     name="ms-swift",
     title="ms-swift",
     libraries=(SWIFT, CORE, TE, TORCH),
     spellings=(*named(MODEL_PARALLEL + TRANSFORMER + DDP + OPTIMIZER, "", only=_FLAGS), *_KEYS),
+    defaults=DEFAULTS,
+    derive={"calculate_per_token_loss": _per_token},
+    amend={**AMEND, "packed_sequences": _packs, "recompute_granularity": _is_none},
+    habits=HABITS,
 )

@@ -7,8 +7,20 @@ Keys are paths in the partial, as NeMo-Run's command line spells them: `trainer.
 
 from __future__ import annotations
 
-from meshlint.config.framework import Framework, Spelling
-from meshlint.config.frameworks.megatron_core import CORE, DDP, MODEL_PARALLEL, OPTIMIZER, TE, TORCH, TRANSFORMER, named
+from meshlint.config.framework import Default, Framework, Spelling
+from meshlint.config.frameworks.megatron_core import (
+    AMEND,
+    CORE,
+    DDP,
+    MODEL_PARALLEL,
+    OPTIMIZER,
+    TE,
+    TORCH,
+    TRANSFORMER,
+    named,
+)
+from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
+from meshlint.config.value import Data
 
 _STRATEGY = (
     "tensor_model_parallel_size",
@@ -80,10 +92,27 @@ _KEYS = (
     ),
 )
 
+DEFAULTS = (
+    Default("position_embedding_type", "learned_absolute", "collections/llm/gpt/model/base.py:296"),
+    Default("packed_sequences", False, "collections/llm/gpt/data/packed_sequence.py"),
+    *CORE_DEFAULTS,
+)
+
+HABITS: dict[str, Data] = {
+    "validates_hierarchical_sizes": False,
+    "passes_hierarchical_sizes": False,
+    "seq_is_tensor_length": True,
+    "trains": True,
+}
+"""Source: lightning/_strategy_lib.py:124 passes no sizes."""
+
 FRAMEWORK = Framework(
     name="nemo2",
     title="NeMo 2",
     libraries=(CORE, TE, TORCH),
+    defaults=DEFAULTS,
+    amend=AMEND,
+    habits=HABITS,
     spellings=(
         *named(MODEL_PARALLEL + TRANSFORMER, "model.config."),
         *named(MODEL_PARALLEL + TRANSFORMER + DDP, "trainer.strategy.", only=_STRATEGY),

@@ -6,8 +6,12 @@ A role's prefix is its `megatron_cfg.`, its parent the section around it (`polic
 
 from __future__ import annotations
 
-from meshlint.config.framework import Framework, Spelling
+from typing import TYPE_CHECKING
+
+from meshlint.config.framework import Default, Framework, Role, Spelling
+from meshlint.config.frameworks.megatron_bridge import SIZES_CHECKED
 from meshlint.config.frameworks.megatron_core import (
+    AMEND,
     CORE,
     DDP,
     MODEL_PARALLEL,
@@ -15,9 +19,17 @@ from meshlint.config.frameworks.megatron_core import (
     TE,
     TORCH,
     TRANSFORMER,
+    derived,
     means,
     named,
 )
+from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
+from meshlint.config.parse import as_bool
+from meshlint.config.value import Data, Value
+
+if TYPE_CHECKING:
+    from meshlint.config.effective import EffectiveConfig
+    from meshlint.config.launch import Launch
 
 BRIDGE = "megatron-bridge"
 NEMO_RL = "nemo-rl"
@@ -63,6 +75,54 @@ _KEYS = (
     Spelling("train_iters", ("{role}train_iters",), source="models/megatron/setup.py:1312"),
 )
 
+ROLES = tuple(Role(name, f"{name}.megatron_cfg.", f"{name}.") for name in ("policy", "value", "teacher"))
+
+
+def roles(launch: Launch) -> tuple[Role, ...]:
+    """Give the roles whose `megatron_cfg.enabled` is true; the others run DTensor, or are not known to run Megatron."""
+    return tuple(role for role in ROLES if _on(launch, f"{role.prefix}enabled"))
+
+
+def _on(launch: Launch, key: str) -> bool:
+    value = launch.find(key)
+    try:
+        return value is not None and not value.is_unknown and as_bool(value.data) is True
+    except ValueError:
+        return False
+
+
+def _recompute(config: EffectiveConfig, value: Value) -> Value:
+    """Amend `recompute_granularity`: nothing is recomputed without `activation_checkpointing` (setup.py:1071)."""
+    switch = config.launch.find(f"{config.role.prefix}activation_checkpointing")
+    if switch is None or switch.is_unknown:
+        return switch or value.with_data(None)
+    if not _on(config.launch, f"{config.role.prefix}activation_checkpointing"):
+        return derived(None, "activation_checkpointing is off", switch)
+    given = config.launch.find(f"{config.role.prefix}recompute_granularity")
+    return derived("full", "activation_checkpointing recomputes all", switch) if given is None else given
+
+
+DEFAULTS = (
+    Default("packed_sequences", False, "a policy without sequence_packing"),
+    Default("calculate_per_token_loss", True, "models/megatron/setup.py:1322, always"),
+    Default("average_in_collective", False, "models/megatron/setup.py:1433, always"),
+    *CORE_DEFAULTS,
+)
+
+HABITS: dict[str, Data] = {
+    "validates_hierarchical_sizes": SIZES_CHECKED,
+    "passes_hierarchical_sizes": True,
+    "seq_is_tensor_length": False,
+    "pads_each_sequence_to": "pad_multiple",
+    "checks_pad_multiple": True,
+    "needs_packing_for_cp": True,
+    "fixes_loss": True,
+    "trains": True,
+}
+"""Sources: groups and checks through Megatron-Bridge (models/policy/workers/megatron_policy_worker.py:538); the pad
+must be a multiple of 2*cp, times tp under SP (models/megatron/data.py:1290); packing models/megatron/setup.py:881;
+loss setup.py:1322."""
+
 FRAMEWORK = Framework(
     name="nemo-rl",
     title="NeMo-RL",
@@ -74,4 +134,8 @@ FRAMEWORK = Framework(
         *named(OPTIMIZER, "{role}optimizer."),
         *_KEYS,
     ),
+    defaults=DEFAULTS,
+    roles=roles,
+    habits=HABITS,
+    amend={**AMEND, "recompute_granularity": _recompute},
 )

@@ -7,8 +7,25 @@ through `additional_configs`, fields of megatron-core's `TransformerConfig`.
 
 from __future__ import annotations
 
-from meshlint.config.framework import Framework, Spelling
-from meshlint.config.frameworks.megatron_core import CORE, DDP, MODEL_PARALLEL, OPTIMIZER, TE, TORCH, TRANSFORMER, named
+from typing import TYPE_CHECKING
+
+from meshlint.config.framework import Default, Framework, Role, Spelling
+from meshlint.config.frameworks.megatron_core import (
+    AMEND,
+    CORE,
+    DDP,
+    MODEL_PARALLEL,
+    OPTIMIZER,
+    TE,
+    TORCH,
+    TRANSFORMER,
+    named,
+)
+from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
+from meshlint.config.value import Data
+
+if TYPE_CHECKING:
+    from meshlint.config.launch import Launch
 
 _WORKER = "roll/configs/worker_config.py"
 
@@ -26,12 +43,58 @@ _KEYS = (
     Spelling("dynamic_batch_size", ("{parent}use_dynamic_batching_in_train",), source=f"{_WORKER}:148"),
 )
 
+_ARGS = "mcore_adapter/src/mcore_adapter/training_args.py"
+_STRATEGY_NAME = "strategy_args.strategy_name"
+
+
+def roles(launch: Launch) -> tuple[Role, ...]:
+    """Give the workers whose strategy is `megatron_train` or `megatron_infer`; a critic only with adv_estimator gae."""
+    names = sorted({w.key.removesuffix(f".{_STRATEGY_NAME}") for w in launch.writes if w.key.endswith(_STRATEGY_NAME)})
+    return tuple(
+        Role(name, f"{name}.strategy_args.strategy_config.", f"{name}.") for name in names if _runs(launch, name)
+    )
+
+
+def _runs(launch: Launch, name: str) -> bool:
+    """Follow roll/pipeline/rlvr/rlvr_pipeline.py:223; the estimator is gae where nothing is written."""
+    strategy = launch.find(f"{name}.{_STRATEGY_NAME}")
+    if strategy is None or not str(strategy.data).startswith("megatron"):
+        return False
+    estimator = launch.find("adv_estimator")
+    return name != "critic" or estimator is None or estimator.data == "gae"
+
+
+DEFAULTS = (
+    Default("overlap_p2p_comm", True, f"{_ARGS}:82"),
+    Default("packed_sequences", False, f"{_WORKER}:199"),
+    Default("dynamic_batch_size", False, f"{_WORKER}:148"),
+    *CORE_DEFAULTS,
+)
+
+HABITS: dict[str, Data] = {
+    "validates_hierarchical_sizes": False,
+    "passes_hierarchical_sizes": False,
+    "seq_is_tensor_length": False,
+    "pads_each_sequence_to": "2*cp*tp",
+    "switches_sp_off_at_tp1": True,
+    "trains": True,
+}
+"""Sources: groups mcore_adapter/src/mcore_adapter/initialize.py:62; pad roll/distributed/strategy/
+megatron_strategy.py:330; SP mcore_adapter/src/mcore_adapter/models/model_config.py:371 (with experts and tp it is
+switched on, :368)."""
+
 FRAMEWORK = Framework(
     name="roll",
     title="ROLL",
     libraries=(CORE, TE, TORCH),
     spellings=(
         *named(MODEL_PARALLEL + TRANSFORMER + DDP + OPTIMIZER, "{role}", "{role}additional_configs."),
+        Spelling("average_in_collective", ("{role}ddp_average_in_collective",), source=f"{_ARGS}:354"),
+        Spelling("cuda_graph_modules", ("{role}cuda_graph_scope",), source=f"{_ARGS}:243"),
         *_KEYS,
     ),
+    defaults=DEFAULTS,
+    roles=roles,
+    habits=HABITS,
+    amend=AMEND,
 )

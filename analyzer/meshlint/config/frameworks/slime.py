@@ -6,21 +6,52 @@ are flags without dashes, hyphens as underscores.
 
 from __future__ import annotations
 
-from meshlint.config.framework import Framework, Spelling
+from meshlint.config.framework import Default, Framework, Spelling
 from meshlint.config.frameworks import megatron_lm
 from meshlint.config.frameworks.megatron_core import CORE, TE, TORCH
+from meshlint.config.value import Data
 
 _OWN = (
     Spelling("model_id", ("hf_checkpoint",), source="slime/utils/arguments.py"),
-    Spelling("qkv_format", ("qkv_format",), source="slime/utils/arguments.py"),
+    Spelling("qkv_format", ("qkv_format",), source="v0.2.4 slime/utils/arguments.py, gone in 0.3"),
     Spelling("dynamic_batch_size", ("use_dynamic_batch_size",), source="slime/utils/arguments.py"),
     Spelling("max_tokens_per_gpu", ("max_tokens_per_gpu",), source="slime/utils/arguments.py"),
     Spelling("pad_total_multiple", ("data_pad_size_multiplier",), source="slime/utils/arguments.py"),
 )
+
+_BACKEND = "slime/backends/megatron_utils/arguments.py"
+
+DEFAULTS = (
+    Default("use_distributed_optimizer", True, f"{_BACKEND}:143, always"),
+    Default("seq_length", 4096, f"{_BACKEND}:164, a placeholder"),
+    Default("variable_seq_lengths", True, f"{_BACKEND}:82, always"),
+    Default("packed_sequences", True, "slime/backends/megatron_utils/data.py:98"),
+    Default("qkv_format", "thd", "slime/backends/megatron_utils/data.py:98"),
+    Default("pad_total_multiple", 128, "slime/utils/arguments.py:1423, times tp"),
+    *megatron_lm.DEFAULTS,
+)
+
+HABITS: dict[str, Data] = {
+    **megatron_lm.HABITS,
+    "validates_arguments": True,
+    "validates_hierarchical_sizes": True,
+    "unwraps_single_comm_type": True,
+    "seq_is_tensor_length": False,
+    "checks_seq_for_cp": True,
+    "pads_each_sequence_to": "2*cp",
+    "always_packed": True,
+    "checks_layers_per_stage": True,
+}
+"""Sources: validate_args slime/backends/megatron_utils/arguments.py:79; sizes slime/backends/megatron_utils/
+initialize.py:43; pad slime/backends/megatron_utils/cp_utils.py:200, the whole row data.py:66."""
 
 FRAMEWORK = Framework(
     name="slime",
     title="slime",
     libraries=(CORE, TE, TORCH),
     spellings=(*megatron_lm.FRAMEWORK.spellings, *_OWN),
+    defaults=DEFAULTS,
+    derive={k: v for k, v in megatron_lm.DERIVE.items() if k != "packed_sequences"},
+    amend=megatron_lm.AMENDS,
+    habits=HABITS,
 )
