@@ -1,0 +1,74 @@
+"""Both edges of every version window: the verdict turns where the window says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from packaging.version import Version
+from version_edges import EDGES, Edge
+
+from meshlint.config.effective import option
+from meshlint.config.launch import Launch, Pin, Write
+from meshlint.config.registry import framework
+from meshlint.config.surface import Context
+from meshlint.config.versions import resolve
+from meshlint.engine.judge import Ground, judge
+from meshlint.place import Span
+from meshlint.rule import LaunchRule, Rule
+from meshlint.sources.tree import Tree
+from meshlint_rules import rules
+
+RULES = {rule.code: rule for rule in rules()}
+
+
+def below(edge: str) -> str:
+    """Give a version just below an edge."""
+    *lead, last = Version(edge).release
+    parts = [*lead, last - 1, 99] if last else [*lead[:-1], lead[-1] - 1, 99]
+    return ".".join(map(str, parts))
+
+
+def outcome(edge: Edge, version: str, folder: Path) -> str:
+    """Give what the edge's rule says of its config at one version; empty where it is silent."""
+    named = {f"@{name}": data for name, data in edge.fields.items()} | dict(edge.keys)
+    writes = tuple(Write(key, option(data, key)) for key, data in named.items())
+    launch = Launch(edge.framework, "pretrain_gpt.py", "test", "launch", Span("launch.sh", 1), writes)
+    model = framework(edge.framework)
+    pin = Pin(edge.window.library, f"=={version}", option(version, f"--pin {edge.window.library}={version}"))
+    context = Context(Tree(folder, (folder,)), pins=(pin,))
+    rule = RULES[edge.code]
+    assert issubclass(rule, LaunchRule)
+    judgement = judge([launch], Ground(model, resolve(launch, model, context)), [rule()])
+    assert not judgement.failures
+    assert judgement.coverage.judged == (edge.code,), judgement.coverage.not_judged
+    found = {judged.finding.outcome.value for judged in judgement.judged}
+    assert len(found) <= 1
+    return next(iter(found), "")
+
+
+def points() -> Iterator[tuple[Edge, str, str]]:
+    """Give each edge's versions and what is said there."""
+    for edge in EDGES:
+        if edge.window.since is not None:
+            yield edge, below(edge.window.since), edge.below
+            yield edge, edge.window.since, edge.inside
+        if edge.window.until is not None:
+            yield edge, below(edge.window.until), edge.inside
+            yield edge, edge.window.until, edge.above
+
+
+@pytest.mark.parametrize(("edge", "version", "expected"), list(points()), ids=lambda x: str(x) or "silent")
+def test_edge(edge: Edge, version: str, expected: str, tmp_path: Path) -> None:
+    assert outcome(edge, version, tmp_path) == expected
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.code)
+def test_every_window_has_its_edges(rule: type[Rule]) -> None:
+    covered = [edge.window for edge in EDGES if edge.code == rule.code]
+    assert [window for window in rule.windows if window not in covered] == []
+
+
+def test_every_window_has_a_source() -> None:
+    assert [w for rule in RULES.values() for w in rule.windows if not w.says or not w.source] == []

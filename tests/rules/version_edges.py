@@ -1,0 +1,116 @@
+"""For each version window that a rule claims, the smallest config whose verdict turns at its edges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from meshlint.config.value import Data
+from meshlint.rule import Window
+from meshlint_rules.ctx.attention_sink import rule as ctx005
+from meshlint_rules.ctx.fp8_attention import rule as ctx008
+from meshlint_rules.ctx.per_layer_list import rule as ctx009
+from meshlint_rules.ctx.sliding_window import rule as ctx004
+from meshlint_rules.hcp.a2a_p2p_without_sizes import rule as hcp001
+from meshlint_rules.hcp.decentralized_pg import rule as hcp004
+from meshlint_rules.hcp.hybrid_is_another_feature import rule as hcp008
+from meshlint_rules.hcp.sizes_product import rule as hcp002
+from meshlint_rules.hcp.te_version import rule as hcp005
+from meshlint_rules.pkd.packed_a2a import rule as pkd003
+from meshlint_rules.pkd.packed_a2a_p2p import rule as pkd004
+from meshlint_rules.pkd.packed_all_gather import rule as pkd002
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A config, and what its rule says of it inside the window, below it and above it; empty is silent."""
+
+    code: str
+    window: Window
+    inside: str
+    below: str = ""
+    above: str = ""
+    framework: str = "megatron-lm"
+    fields: Mapping[str, Data] = field(default_factory=dict)
+    keys: Mapping[str, Data] = field(default_factory=dict)
+    """Keys of the framework itself, where it asks for one."""
+
+    def __str__(self) -> str:
+        return f"{self.code}-{self.window.library}-{self.window.since or ''}-{self.window.until or ''}"
+
+
+CP = {"context_parallel_size": 4, "tensor_model_parallel_size": 1, "transformer_impl": "transformer_engine"}
+LEVELS = {**CP, "cp_comm_type": ("a2a+p2p",), "hierarchical_context_parallel_sizes": (2, 2)}
+PACKED = {**CP, "packed_sequences": True}
+FP8 = {**CP, "fp8": "hybrid", "fp8_dot_product_attention": True, "attention_backend": "auto"}
+
+EDGES = (
+    Edge(
+        "HCP001",
+        hcp001.BRIDGE_ASSERTS,
+        "crash-start",
+        below="wrong",
+        framework="megatron-bridge",
+        fields={**CP, "cp_comm_type": ("a2a+p2p",)},
+    ),
+    Edge(
+        "HCP002",
+        hcp002.BUILDER_ASSERTS,
+        "crash-start",
+        below="wrong",
+        framework="megatron-bridge",
+        fields={**LEVELS, "hierarchical_context_parallel_sizes": (2, 1)},
+    ),
+    Edge(
+        "HCP004",
+        hcp004.REFUSED,
+        "crash-start",
+        below="wrong",
+        framework="megatron-bridge",
+        fields={**LEVELS, "use_decentralized_pg": True},
+    ),
+    Edge(
+        "HCP004",
+        hcp004.SILENT,
+        "wrong",
+        above="crash-start",
+        framework="megatron-bridge",
+        fields={**LEVELS, "use_decentralized_pg": True},
+    ),
+    Edge("HCP005", hcp005.OLD, "crash-late", fields=LEVELS),
+    Edge(
+        "HCP008",
+        hcp008.HYBRID,
+        "crash-late",
+        fields={**LEVELS, "hybrid_context_parallel": True, "calculate_per_token_loss": True},
+    ),
+    Edge(
+        "HCP008",
+        hcp008.DYNAMIC_CHECKS,
+        "crash-start",
+        framework="verl",
+        keys={"actor_rollout_ref.actor.strategy": "megatron"},
+        fields={**CP, "dynamic_context_parallel": True, "packed_sequences": True, "max_seqlen_per_dp_cp_rank": 0},
+    ),
+    Edge("CTX004", ctx004.ASSERTS, "crash-late", fields={**CP, "window_size": (128, 0)}),
+    Edge("CTX005", ctx005.SINKS, "crash-late", fields={**CP, "softmax_type": "learnable"}),
+    Edge("CTX008", ctx008.PACKED, "crash-late", fields={**FP8, "packed_sequences": True}),
+    Edge("CTX008", ctx008.CUSTOM, "crash-late", fields={**FP8, "fp8_recipe": "custom"}),
+    Edge("CTX008", ctx008.MLA, "crash-late", fields={**FP8, "multi_latent_attention": True}),
+    Edge(
+        "CTX009",
+        ctx009.ANY_CP,
+        "crash-start",
+        fields={"context_parallel_size": 1, "num_layers": 4, "cp_comm_type": ("p2p", "p2p")},
+    ),
+    Edge("PKD002", pkd002.REFUSED, "crash-late", fields={**PACKED, "cp_comm_type": ("all_gather",)}),
+    Edge("PKD003", pkd003.REFUSED, "crash-late", fields={**PACKED, "cp_comm_type": ("a2a",)}),
+    Edge("PKD004", pkd004.REFUSED, "crash-late", fields={**PACKED, **LEVELS}),
+    Edge(
+        "PKD004",
+        pkd004.BY_GROUP,
+        "",
+        above="crash-late",
+        fields={**PACKED, **LEVELS, "hierarchical_context_parallel_sizes": (1, 4)},
+    ),
+)
