@@ -1,0 +1,111 @@
+"""What a library model says: one `Entry` for each name that the engine must know without reading its source.
+
+Models are data. The engine asks by dotted name; an entry answers for every name that ends with one of its `names` at a
+dot (`mpu.get_data_parallel_group` answers for `self.mpu.get_data_parallel_group` and
+`megatron.core.mpu.get_data_parallel_group`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+Kind = Literal[
+    "rank", "size", "group", "first", "last", "member", "source", "op", "p2p", "barrier-manager", "gate-decorator",
+    "manager", "pure", "local", "mesh", "mesh-dim", "config", "unwrap", "ranks", "object",
+]  # fmt: skip
+"""What calling (or reading) the name gives:
+
+`rank`, `size`: the place in, the extent of, `dims` (or of the group argument); `group`: the process group over `dims`;
+`first`, `last`: whether the rank is the first, the last along `dims`; `member`: whether the rank has an instance of
+the group; `source`: the global rank of the first (`place`) member of the rank's instance over `dims`; `ranks`: the
+global ranks of the instance; `op`: an event (a collective); `p2p`: matched by peer, never an event; `manager`: a
+context manager that is balanced; `gate-decorator`: the function runs only on the first rank along `dims`; `pure`: a
+function of its arguments without events; `local`: a value that is free for each rank; `mesh`: a device mesh over the
+names given; `config`: an object whose attributes are settings; `unwrap`: gives its first argument; `object`: an object
+that is not None.
+"""
+
+Effect = Literal["none", "in-place", "returns", "list"]
+"""What an event makes uniform over its group: nothing, its payload, its result, the elements of its payload."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One model.
+
+    `dims` are names of `meshlint.mesh.dims`; `extra` are keywords (and positions) that add dims when they are true.
+    `group` gives position and keyword of the group argument, -1 for none; without the argument an event is on `dims`.
+    `op` names the event; `root` the source argument and `root_is` what it counts in; `payload` the argument that
+    carries the data; `agree` arguments whose values must agree between ranks. `composite` marks an event that stands
+    for many. `source` says where this can be checked.
+    """
+
+    names: tuple[str, ...]
+    kind: Kind
+    source: str
+    dims: tuple[str, ...] = ()
+    extra: tuple[tuple[str, int, tuple[str, ...]], ...] = ()
+    op: str = ""
+    group: tuple[int, str] = (-1, "")
+    root: tuple[int, str] = (-1, "")
+    group_root: str = ""
+    payload: tuple[int, str] = (-1, "")
+    agree: tuple[tuple[int, str], ...] = ()
+    effect: Effect = "none"
+    composite: bool = False
+    creates: bool = False
+    object_form: bool = False
+    asynchronous: str = ""
+    place: str = "first"
+    attribute: bool = False
+    weak: bool = False
+    members: str = ""
+    identity: str = ""
+
+
+def under(prefixes: Iterable[str], entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Put every name of the entries under each of the prefixes."""
+    chosen = tuple(prefixes)
+    return tuple(replace(e, names=tuple(f"{p}.{n}" for p in chosen for n in e.names)) for e in entries)
+
+
+class ModelError(ValueError):
+    """A user's model that cannot be read; the message is one sentence."""
+
+
+def from_settings(rows: Iterable[Mapping[str, Any]]) -> tuple[Entry, ...]:
+    """Read the entries of `[[tool.meshlint.models]]`.
+
+    A row has `names` (a list), `kind`, and any other field of `Entry`; pairs are lists (`group = [1, "group"]`).
+    Raises ModelError with the reason.
+    """
+    return tuple(_from_row(row) for row in rows)
+
+
+_FIELDS = {
+    "names": tuple, "kind": str, "source": str, "dims": tuple, "op": str, "group": tuple, "root": tuple,
+    "payload": tuple, "effect": str, "composite": bool, "creates": bool, "object_form": bool, "asynchronous": str,
+    "place": str, "attribute": bool, "weak": bool, "group_root": str, "members": str, "identity": str,
+}  # fmt: skip
+
+
+def _from_row(row: Mapping[str, Any]) -> Entry:
+    unknown = sorted(set(row) - set(_FIELDS))
+    if unknown:
+        raise ModelError(f"a model has no field {unknown[0]!r}; it has {', '.join(_FIELDS)}")
+    if not isinstance(row.get("names"), list) or not row["names"] or row.get("kind") not in get_args(Kind):
+        raise ModelError(f"a model needs `names`, a list, and `kind`, one of {', '.join(get_args(Kind))}")
+    values: dict[str, Any] = {"source": "user settings"}
+    for name, value in row.items():
+        wanted = _FIELDS[name]
+        if wanted is tuple:
+            if not isinstance(value, list):
+                raise ModelError(f"the model of {row['names'][0]!r}: {name} must be a list")
+            values[name] = tuple(value)
+        elif isinstance(value, wanted):
+            values[name] = value
+        else:
+            raise ModelError(f"the model of {row['names'][0]!r}: {name} must be {wanted.__name__}")
+    return Entry(**values)

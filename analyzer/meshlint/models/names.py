@@ -1,0 +1,32 @@
+"""What names say where nothing else does: evidence of a lower grade.
+
+A parameter or attribute called `tp_rank` is taken for the place along `tp`, `dp_cp_group` for that group. Source: the
+counts over twenty training libraries in which these names mean nothing else.
+"""
+
+from __future__ import annotations
+
+DIMS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("tp", ("tp",)), ("tensor_parallel", ("tp",)), ("tensor_model_parallel", ("tp",)),
+    ("pp", ("pp",)), ("pipeline_parallel", ("pp",)), ("pipeline_model_parallel", ("pp",)),
+    ("dp", ("dp",)), ("data_parallel", ("dp",)), ("cp", ("cp",)), ("context_parallel", ("cp",)),
+    ("dp_cp", ("dp", "cp")), ("tp_cp", ("tp", "cp")), ("tp_dp_cp", ("tp", "dp", "cp")),
+    ("ep", ("ep",)), ("expert_model_parallel", ("ep",)), ("expert_parallel", ("ep",)), ("etp", ("etp",)),
+    ("expt_dp", ("edp",)), ("edp", ("edp",)), ("expert_data_parallel", ("edp",)),
+    ("model_parallel", ("tp", "pp")),
+)  # fmt: skip
+
+GLOBAL_RANK = ("rank", "global_rank", "world_rank", "process_index", "global_rank_id")
+LOCAL_RANK = ("local_rank", "local_process_index")
+
+SIZES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("tensor_model_parallel_size", ("tp",)), ("pipeline_model_parallel_size", ("pp",)),
+    ("context_parallel_size", ("cp",)), ("expert_model_parallel_size", ("ep",)),
+    ("expert_tensor_parallel_size", ("etp",)), ("data_parallel_size", ("dp",)),
+    ("tp_size", ("tp",)), ("pp_size", ("pp",)), ("cp_size", ("cp",)), ("dp_size", ("dp",)), ("ep_size", ("ep",)),
+)  # fmt: skip
+
+WORLD_SIZE = ("world_size",)
+
+CONFIG = ("args", "config", "cfg", "opts", "hparams", "conf", "configuration", "train_args", "training_args")
+"""Objects whose attributes are settings: alike on all ranks."""

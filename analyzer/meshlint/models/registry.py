@@ -1,0 +1,50 @@
+"""Finding the model of a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from meshlint.models import accelerate, device_mesh, lightning, megatron_core, torch_distributed, training
+from meshlint.models.entry import Entry
+
+LIBRARIES: tuple[tuple[Entry, ...], ...] = (
+    torch_distributed.ENTRIES,
+    device_mesh.ENTRIES,
+    megatron_core.ENTRIES,
+    accelerate.ENTRIES,
+    lightning.ENTRIES,
+    training.ENTRIES,
+)
+"""The models that come with meshlint."""
+
+
+@dataclass(slots=True)
+class Models:
+    """All models of a run; those of the user are asked first."""
+
+    extra: tuple[Entry, ...] = ()
+    _by_name: dict[str, Entry] = field(default_factory=dict)
+    _asked: dict[str, Entry | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Index the entries by name."""
+        for entries in (*LIBRARIES, self.extra):
+            self._index(entries)
+
+    def _index(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            for name in entry.names:
+                self._by_name[name] = entry
+
+    def find(self, dotted: str) -> Entry | None:
+        """Give the entry for a dotted name: that of its longest known ending."""
+        if dotted in self._asked:
+            return self._asked[dotted]
+        rest = dotted
+        found = self._by_name.get(rest)
+        while found is None and "." in rest:
+            rest = rest.partition(".")[2]
+            found = self._by_name.get(rest)
+        self._asked[dotted] = found
+        return found

@@ -1,0 +1,66 @@
+"""Where judging starts: every function that can reach an event, for each class of receiver that changes what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from meshlint.mesh.gate import Origin
+from meshlint.mesh.term import Node as Term
+from meshlint.protocol.facts import Definition
+from meshlint.protocol.summary import Engine
+from meshlint.protocol.values import ClassKey, Func, Instance, V
+
+MAX_RECEIVERS = 8
+"""Classes of receiver for which one method is judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A definition to judge, with the class of its receiver for a method."""
+
+    path: str
+    index: int
+    receiver: ClassKey | None = None
+
+
+def roots_of(engine: Engine, path: str, definition: Definition) -> Iterator[Root]:
+    """Give the roots of one definition."""
+    if not engine.reaches(path, definition.index):
+        return
+    if definition.parent > 0 or definition.name == "<lambda>":
+        return
+    if definition.owner < 0:
+        yield Root(path, definition.index)
+        return
+    owner = (path, definition.owner)
+    yield Root(path, definition.index, owner)
+    own = {text.split(".")[1] for text in definition.callees if text.startswith("self.") and text.count(".") == 1}
+    if not own:
+        return
+    given = 0
+    for child in engine.linker.subclasses(owner):
+        methods = {name for ancestor in engine.linker.mro(child) for name, _ in engine.linker.klass(ancestor).methods}
+        found = engine.linker.method(child, definition.name)
+        if found is None or found[:2] != (path, definition.index) or not own & methods:
+            continue
+        if all(engine.linker.method(child, name) == engine.linker.method(owner, name) for name in own):
+            continue
+        given += 1
+        if given > MAX_RECEIVERS:
+            return
+        yield Root(path, definition.index, child)
+
+
+def root_term(engine: Engine, root: Root) -> Term:
+    """Give the term of a root: its parameters are not known."""
+    engine.steps = 0
+    receiver = None
+    definition = engine.linker.definition(root.path, root.index)
+    static = any(d == ("N", "staticmethod") for d in definition.decorators)
+    if root.receiver is not None and not static:
+        name = f"self of {engine.linker.class_name(root.receiver)}"
+        values = engine.values
+        receiver = V(values.atom(name, Origin.UNKNOWN), Instance(root.receiver), values.lit(False), text="self")
+    outcome = engine.start(Func(root.path, root.index, receiver))
+    return outcome.term

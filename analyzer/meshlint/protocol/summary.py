@@ -1,0 +1,555 @@
+"""Summaries: what a function does to groups, and what it returns, for the arguments that matter.
+
+The engine owns the tables of a program: files, links, models, value numbers and terms. It enters a function with
+abstract arguments, walks it once and keeps the outcome. Everything is bounded by counts; what goes over a bound is
+opaque and told in `notes`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from meshlint.mesh.gate import Expr, Origin, Values
+from meshlint.mesh.term import Nil, Terms, count
+from meshlint.mesh.term import Node as Term
+from meshlint.models.entry import Entry
+from meshlint.models.registry import Models
+from meshlint.protocol.facts import COLLECTIVE, YIELD, Definition, Node, dotted
+from meshlint.protocol.items import Goals, build
+from meshlint.protocol.link import Linker, Target
+from meshlint.protocol.values import ClassKey, Config, Domain, Func, Instance, Klass, V
+from meshlint.protocol.walk import Frame, Walker
+
+MAX_NODES = 1500
+"""Nodes of a summary; a larger one is opaque for its callers."""
+MAX_CONTEXTS = 24
+"""Contexts kept for one function; further calls are opaque."""
+MAX_CALL_DEPTH = 16
+MAX_STEPS = 400_000
+"""Statements walked for one root, calls included."""
+SMALL = 8
+"""A function of so few statements is walked for its value even where nothing says that it matters."""
+
+EVENT, RANK = 1, 2
+
+_GETTERS = frozenset(
+    ("rank", "size", "group", "first", "last", "member", "source", "ranks", "config", "pure", "manager", "local", "object",
+     "unwrap", "gate-decorator")
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call comes to."""
+
+    term: Term
+    value: V
+    stores: dict[str, V]
+    cleared: dict[str, int]
+    gate: Expr | None = None
+
+    @property
+    def is_nil(self) -> bool:
+        """Say whether the call has no events and no exits."""
+        return isinstance(self.term, Nil)
+
+
+@dataclass(slots=True)
+class Engine:
+    """The tables of one program."""
+
+    linker: Linker
+    models: Models = field(default_factory=Models)
+    terms: Terms = field(default_factory=Terms)
+    notes: list[str] = field(default_factory=list)
+    steps: int = 0
+    _domain: Domain | None = None
+    _bits: dict[tuple[str, int], int] | None = None
+    _outcomes: dict[tuple[object, ...], Outcome] = field(default_factory=dict)
+    _contexts: dict[tuple[str, int], int] = field(default_factory=dict)
+    _stack: list[tuple[str, int]] = field(default_factory=list)
+    _attributes: dict[tuple[ClassKey, str], V | None] = field(default_factory=dict)
+    _variables: dict[str, V | None] = field(default_factory=dict)
+    _free: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def domain(self) -> Domain:
+        """The operations on values."""
+        if self._domain is None:
+            self._domain = Domain(self.terms.values)
+        return self._domain
+
+    @property
+    def values(self) -> Values:
+        """The table of value numbers."""
+        return self.terms.values
+
+    def spend(self) -> None:
+        """Count one statement; raises Exhausted beyond the bound of one root."""
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise Exhausted
+
+    # -- what matters --------------------------------------------------------------------------------------------
+
+    def reaches(self, path: str, index: int, bits: int = EVENT) -> bool:
+        """Say whether a definition can reach an event (or a rank getter)."""
+        if self._bits is None:
+            self._bits = self._closure()
+        return bool(self._bits.get((path, index), 0) & bits)
+
+    def _closure(self) -> dict[tuple[str, int], int]:
+        bits: dict[tuple[str, int], int] = {}
+        callers: dict[tuple[str, int], list[tuple[str, int]]] = {}
+        for path in sorted(self.linker.files):
+            for definition in self.linker.files[path].definitions:
+                here = (path, definition.index)
+                own = 0
+                if definition.parent > 0:
+                    callers.setdefault(here, []).append((path, definition.parent))
+                for text in definition.callees:
+                    entry, targets = self.callee(path, definition, text)
+                    if entry is not None:
+                        own |= (
+                            EVENT if entry.kind == "op" else 0 if entry.kind in ("pure", "config", "object") else RANK
+                        )
+                    for target in targets:
+                        callers.setdefault(target, []).append(here)
+                for decorator in definition.decorators:
+                    entry = self.models.find(dotted(decorator[1] if decorator[0] == "K" else decorator))
+                    own |= RANK if entry is not None and entry.kind == "gate-decorator" else 0
+                if own:
+                    bits[here] = own
+        queue = list(bits)
+        while queue:
+            here = queue.pop()
+            for caller in callers.get(here, ()):
+                before = bits.get(caller, 0)
+                after = before | bits[here]
+                if after != before:
+                    bits[caller] = after
+                    queue.append(caller)
+        return bits
+
+    def callee(self, path: str, definition: Definition, text: str) -> tuple[Entry | None, list[tuple[str, int]]]:
+        """Resolve the dotted text of a callee without walking: a model, or the definitions it may be."""
+        parts = text.split(".")
+        linker = self.linker
+        facts = linker.files[path]
+        if len(parts) == 1:
+            for nested in facts.definitions:
+                if nested.name == text and nested.parent == definition.index and nested.owner < 0 and nested.index:
+                    return None, [(path, nested.index)]
+        if parts[0] in ("self", "cls", "super()") and len(parts) == 2:
+            owner = _owner(facts.definitions, definition)
+            if owner >= 0:
+                return None, self._family((path, owner), parts[1], parts[0] == "super()")
+        target: Target | None = None
+        if parts[0] in definition.locals and definition.index:
+            row = _local_import(definition.body, parts[0])
+            target = linker.imported(path, row) if row is not None else None
+            if target is None and len(parts) == 1:
+                return None, []
+        elif parts[0] not in ("?",):
+            target = linker.name(path, parts[0])
+        for part in parts[1:]:
+            if target is None:
+                break
+            target = linker.attribute(target, part)
+        if target is not None and target.kind == "def":
+            entry = self.models.find(target.name)
+            if entry is not None and (entry.kind in _GETTERS or entry.composite):
+                return entry, []
+            return None, [(target.path, target.index)]
+        if target is not None and target.kind == "class":
+            found = linker.method((target.path, target.index), "__init__")
+            call = [(found[0], found[1])] if found is not None else []
+            return None, call
+        name = target.name if target is not None and target.kind == "library" else text
+        entry = self.models.find(name)
+        if entry is not None or len(parts) == 1 or (target is not None and target.kind == "library"):
+            return entry, []
+        return None, linker.by_name(parts[-1])
+
+    def _family(self, key: ClassKey, name: str, above: bool) -> list[tuple[str, int]]:
+        found: dict[tuple[str, int], None] = {}
+        for ancestor in self.linker.mro(key)[1 if above else 0 :]:
+            index = dict(self.linker.klass(ancestor).methods).get(name)
+            if index is not None:
+                found[ancestor[0], index] = None
+                break
+        if not above:
+            for child in self.linker.subclasses(key)[:16]:
+                index = dict(self.linker.klass(child).methods).get(name)
+                if index is not None:
+                    found[child[0], index] = None
+        return list(found)
+
+    def model_of(self, func: Func) -> Entry | None:
+        """Give the model that wins over a function of the program: getters always, events only where composite."""
+        definition = self.linker.definition(func.path, func.index)
+        if definition.owner >= 0 or definition.parent > 0:
+            facts = self.linker.files[func.path]
+            owner = facts.classes[definition.owner].qualname + "." if definition.owner >= 0 else ""
+            entry = self.models.find(f"{self.linker.module_name(func.path)}.{owner}{definition.name}")
+            return entry if entry is not None and entry.composite and owner else None
+        entry = self.models.find(f"{self.linker.module_name(func.path)}.{definition.name}")
+        if entry is None:
+            return None
+        if func.path.startswith("torch/") or entry.kind in _GETTERS or entry.composite:
+            return entry
+        return None
+
+    def weakly(self, name: str) -> tuple[str, int] | None:
+        """Give the one method that bears a name, for a receiver that is not known, if it can matter."""
+        found = self.linker.by_name(name)
+        if len(found) == 1 and self.reaches(*found[0], EVENT | RANK):
+            return found[0]
+        return None
+
+    # -- entering ------------------------------------------------------------------------------------------------
+
+    def call(self, func: Func, args: list[V], kwargs: dict[str, V], walker: Walker) -> Outcome | None:
+        """Call a function with abstract arguments; None where it cannot matter."""
+        key = (func.path, func.index)
+        definition = self.linker.definition(*key)
+        if not self._matters(func, definition, args, kwargs):
+            return None
+        if key in self._stack or len(self._stack) >= MAX_CALL_DEPTH:
+            return None
+        frame = self.frame(func, definition, args, kwargs, walker.frame)
+        context = (key, *_identity(frame, self._free_names(func, definition)))
+        known = self._outcomes.get(context)
+        if known is not None:
+            return known
+        if self._contexts.get(key, 0) >= MAX_CONTEXTS:
+            return self._opaque(definition, func, walker)
+        self._contexts[key] = self._contexts.get(key, 0) + 1
+        outcome = self._walk(frame, key)
+        self._outcomes[context] = outcome
+        return outcome
+
+    def start(self, func: Func) -> Outcome:
+        """Enter a function about whose arguments nothing is known."""
+        key = (func.path, func.index)
+        definition = self.linker.definition(*key)
+        frame = self.frame(func, definition, [], {}, None)
+        context = (key, *_identity(frame, ()))
+        known = self._outcomes.get(context)
+        if known is None:
+            known = self._outcomes[context] = self._walk(frame, key)
+        return known
+
+    def _opaque(self, definition: Definition, func: Func, walker: Walker) -> Outcome:
+        site = walker.site(definition.line, 1, definition.name)
+        term = self.terms.nil
+        if self.reaches(func.path, func.index):
+            term = self.terms.opaque(None, term, site)
+        note = f"{func.path}:{definition.line}: `{definition.qualname}` is called in too many ways to follow all"
+        if note not in self.notes:
+            self.notes.append(note)
+        return Outcome(term, self.domain.unknown(f"{definition.qualname}()"), {}, {})
+
+    def _matters(self, func: Func, definition: Definition, args: list[V], kwargs: dict[str, V]) -> bool:
+        if self.reaches(func.path, func.index, EVENT | RANK):
+            return True
+        if any(isinstance(v.data, Func) and self.reaches(v.data.path, v.data.index) for v in (*args, *kwargs.values())):
+            return True
+        return len(definition.body) <= SMALL and definition.end_line - definition.line <= 3 * SMALL
+
+    def _walk(self, frame: Frame, key: tuple[str, int]) -> Outcome:
+        self._stack.append(key)
+        try:
+            walker = Walker(self, frame)
+            walker.block(frame.definition.body)
+        finally:
+            self._stack.pop()
+        term = build(self.terms, frame.items, self.terms.nil, Goals(self.terms.nil)) or self.terms.nil
+        if count(term) > MAX_NODES:
+            note = f"{key[0]}:{frame.definition.line}: `{frame.definition.qualname}` has too many branches to follow"
+            if note not in self.notes:
+                self.notes.append(note)
+            term = self.terms.opaque(term.groups, self.terms.nil, walker.site(frame.definition.line))
+        receiver = frame.definition.params[0].name + "." if frame.definition.params else "?"
+        stores = {}
+        if frame.receiver is not None:
+            stores = {
+                name[len(receiver) :]: value
+                for name, value in frame.env.items()
+                if name.startswith(receiver) and "." not in name[len(receiver) :] and "[" not in name
+            }
+        return Outcome(term, self._returned(frame), stores, frame.cleared, self.decorated(frame.definition))
+
+    def decorated(self, definition: Definition) -> Expr | None:
+        """Give the gate that a decorator puts round a function."""
+        for decorator in definition.decorators:
+            entry = self.models.find(dotted(decorator[1] if decorator[0] == "K" else decorator))
+            if entry is not None and entry.kind == "gate-decorator":
+                return self.values.first(self.domain.mask(entry.dims))
+        return None
+
+    def _returned(self, frame: Frame) -> V:
+        if frame.definition.seeds & YIELD:
+            return self.domain.unknown(f"{frame.definition.qualname}()", nonnull=True)
+        result: V | None = None
+        for condition, value in reversed(frame.returns):
+            result = value if result is None else self.domain.join(condition, value, result)
+        if result is None:
+            return self.domain.const(None)
+        return result
+
+    def frame(
+        self, func: Func, definition: Definition, args: list[V], kwargs: dict[str, V], caller: Frame | None
+    ) -> Frame:
+        """Make the frame of a call: parameters bound, defaults evaluated."""
+        receiver = func.receiver
+        owner = (func.path, definition.owner) if definition.owner >= 0 else None
+        frame = Frame(func.path, definition, {}, receiver, owner, func.frame)
+        given = list(args) if receiver is None else [receiver, *args]
+        places = iter(given)
+        for param in definition.params:
+            if param.kind == "*":
+                for _ in places:
+                    pass
+                continue
+            if param.kind == "**":
+                continue
+            value = next(places, None) if param.kind == "pos" else None
+            if value is None:
+                value = kwargs.get(param.name)
+            if value is None and param.default is not None and caller is not None:
+                value = Walker(
+                    self, Frame(func.path, self.linker.definition(func.path, 0), {}, parent=func.frame)
+                ).eval(param.default)
+            if value is None:
+                value = self.parameter(func.path, definition, param.name, param.annotation)
+            frame.env[param.name] = replace(value, text=value.text or param.name)
+        return frame
+
+    def parameter(self, path: str, definition: Definition, name: str, annotation: Node | None) -> V:
+        """Give what a parameter is where no call says it: by annotation, by name, else unknown."""
+        key = f"{definition.qualname}:{name}"
+        if annotation is not None:
+            made = self.annotated(path, annotation, key, name)
+            if made is not None:
+                return made
+        return self.domain.by_name(name, key, name)
+
+    def annotated(self, path: str, annotation: Node, key: str, text: str) -> V | None:
+        """Give an object of an annotated class of the program."""
+        while annotation[0] == "S" or (annotation[0] == "M" and annotation[1] == "|"):
+            if annotation[0] == "S" and dotted(annotation[1]).rpartition(".")[2] != "Optional":
+                return None
+            annotation = annotation[2]
+        target = self.linker.chain(path, annotation)
+        if target is None or target.kind != "class":
+            return None
+        klass = (target.path, target.index)
+        if "onfig" in target.name.rpartition(".")[2] or target.name.endswith("Args"):
+            return V(self.values.atom(text, Origin.CONFIG), Config(text), text=text)
+        return V(self.values.atom(key, Origin.UNKNOWN), Instance(klass, weak=True), text=text)
+
+    def _free_names(self, func: Func, definition: Definition) -> tuple[str, ...]:
+        if func.frame is None:
+            return ()
+        key = (func.path, func.index)
+        if key not in self._free:
+            names: dict[str, None] = {}
+            _names(definition.body, names)
+            self._free[key] = tuple(n for n in names if n not in definition.locals)
+        return self._free[key]
+
+    def enter(self, func: Func, args: list[V], kwargs: dict[str, V], walker: Walker) -> Frame | None:
+        """Walk a generator for its items, to put the body of a `with` into its hole."""
+        key = (func.path, func.index)
+        if key in self._stack or len(self._stack) >= MAX_CALL_DEPTH:
+            return None
+        definition = self.linker.definition(*key)
+        frame = self.frame(func, definition, args, kwargs, walker.frame)
+        self._stack.append(key)
+        try:
+            Walker(self, frame).block(definition.body)
+        finally:
+            self._stack.pop()
+        return frame
+
+    # -- attributes and variables ----------------------------------------------------------------------------------
+
+    def attribute(self, key: ClassKey, name: str, base: V, text: str) -> V:
+        """Give an attribute of objects of a class, joined over everything that its methods store."""
+        asked = (key, name)
+        if asked not in self._attributes:
+            self._attributes[asked] = None
+            self._attributes[asked] = self._attribute(key, name, base, text)
+        found = self._attributes[asked]
+        if found is None:
+            return self.domain.unknown(f"{self.linker.class_name(key)}.{name}", text=text)
+        return replace(found, text=text)
+
+    def _attribute(self, key: ClassKey, name: str, base: V, text: str) -> V:
+        entry = self.models.find(text)
+        if entry is not None and entry.attribute:
+            return Walker(self, Frame(key[0], self.linker.definition(key[0], 0), {})).modelled(
+                entry, [], {}, None, text
+            )
+        found: V | None = None
+        full = f"{self.linker.class_name(key)}.{name}"
+        for path, index, node in self.linker.stores(key, name)[:6]:
+            value = self._stored(path, index, node, base)
+            if found is None:
+                found = value
+            else:
+                found = self.domain.join(self.values.atom(f"{full} which", Origin.UNKNOWN), found, value)
+        if found is not None and (found.data is not None or found.expr.var or found.expr.op == "lit"):
+            return found
+        declared = self.linker.annotation(key, name)
+        if declared is not None:
+            made = self.annotated(declared[0], declared[1], full, text)
+            if made is not None:
+                return made
+        at_class = self.linker.class_attribute(key, name)
+        if found is None and at_class is not None:
+            return self.class_value(key, name, text)
+        if found is not None and found.expr.op == "atom" and found.expr.args[1] is Origin.CONFIG:
+            return found
+        return self.domain.by_name(name, full, text)
+
+    def _stored(self, path: str, index: int, node: Node, base: V) -> V:
+        definition = self.linker.definition(path, index)
+        frame = Frame(
+            path, definition, {}, base, (path, definition.owner) if definition.owner >= 0 else None, lazy=True
+        )
+        if definition.params and definition.owner >= 0:
+            frame.env[definition.params[0].name] = base
+        for param in definition.params[1:]:
+            frame.env[param.name] = self.parameter(path, definition, param.name, param.annotation)
+        depth = len(self._stack)
+        if depth >= MAX_CALL_DEPTH:
+            return self.domain.unknown(f"{definition.qualname}:#")
+        self._stack.append((path, -index - 1))
+        try:
+            value = Walker(self, frame).eval(node)
+        finally:
+            self._stack.pop()
+        return value
+
+    def class_value(self, key: ClassKey, name: str, text: str) -> V:
+        """Give a class-level attribute."""
+        full = f"{self.linker.class_name(key)}.{name}"
+        at_class = self.linker.class_attribute(key, name)
+        if at_class is None:
+            return self.domain.unknown(full, text=text)
+        _path, node = at_class
+        if node[0] == "C" and not self.linker.stores(key, name):
+            return self.domain.const(node[1], text)
+        return V(
+            self.values.atom(full, Origin.UNKNOWN), text=text, null=self.values.lit(False) if node[0] == "D" else None
+        )
+
+    def variable(self, target: Target) -> V:
+        """Give a module-level variable: by its only assignment, else unknown."""
+        if target.name not in self._variables:
+            self._variables[target.name] = None
+            self._variables[target.name] = self._variable(target)
+        found = self._variables[target.name]
+        return found if found is not None else self.domain.unknown(target.name, text=target.name)
+
+    def _variable(self, target: Target) -> V:
+        name = target.name.rpartition(".")[2]
+        entry = self.models.find(target.name)
+        walker = Walker(self, Frame(target.path, self.linker.definition(target.path, 0), {}, lazy=False))
+        if entry is not None and entry.attribute:
+            return walker.modelled(entry, [], {}, None, target.name)
+        values = [v for n, v in self.linker.files[target.path].assigns if n == name]
+        if len(values) == 1 and values[0][0] in ("C", "K", "N", "A", "T", "L", "Q", "B", "U"):
+            return replace(walker.eval(values[0]), text=name)
+        return self.domain.by_name(name, target.name, name)
+
+    def assigned(self, frame: Frame, name: str) -> list[Node]:
+        """Give what a local of a function is assigned, for a frame that is not walked."""
+        found: list[Node] = []
+        _assigned(frame.definition.body, name, found)
+        return found[:4]
+
+
+class Exhausted(Exception):  # noqa: N818 - a bound, not an error
+    """One root took more statements than are allowed."""
+
+
+def _owner(definitions: tuple[Definition, ...], definition: Definition) -> int:
+    here = definition
+    while here.owner < 0 and here.parent > 0:
+        here = definitions[here.parent]
+    return here.owner
+
+
+def _local_import(body: tuple[Node, ...], name: str) -> tuple[str, str, str, int] | None:
+    for node in body:
+        if node[0] == "import":
+            for row in node[2]:
+                if row[0] == name:
+                    found: tuple[str, str, str, int] = row
+                    return found
+        for part in node[2:]:
+            if (
+                isinstance(part, tuple)
+                and part
+                and isinstance(part[0], tuple)
+                and part[0]
+                and isinstance(part[0][0], str)
+            ):
+                inner = _local_import(part, name)
+                if inner is not None:
+                    return inner
+    return None
+
+
+def _assigned(body: tuple[Node, ...], name: str, found: list[Node]) -> None:
+    for node in body:
+        if node[0] == "assign":
+            for target in node[2]:
+                if target == ("N", name):
+                    found.append(node[3])
+                elif target[0] == "T":
+                    for place, part in enumerate(target[1]):
+                        if part == ("N", name):
+                            found.append(("S", node[3], ("C", place)))
+        elif node[0] in ("if", "while"):
+            _assigned(node[3], name, found)
+            _assigned(node[4], name, found)
+        elif node[0] == "for":
+            _assigned(node[4], name, found)
+        elif node[0] == "with":
+            _assigned(node[3], name, found)
+        elif node[0] == "try":
+            _assigned(node[2], name, found)
+
+
+def _names(node: object, found: dict[str, None]) -> None:
+    if isinstance(node, tuple):
+        if len(node) == 2 and node[0] == "N" and isinstance(node[1], str):
+            found[node[1]] = None
+            return
+        for part in node:
+            _names(part, found)
+
+
+def _identity(frame: Frame, free: tuple[str, ...]) -> tuple[object, ...]:
+    own = tuple((name, value.identity()) for name, value in frame.env.items())
+    outer: list[object] = []
+    for name in free:
+        parent = frame.parent
+        while parent is not None:
+            if name in parent.env:
+                outer.append((name, parent.env[name].identity()))
+                break
+            parent = parent.parent
+    return (own, tuple(outer))
+
+
+def seeds(definition: Definition) -> bool:
+    """Say whether a definition names a collective."""
+    return bool(definition.seeds & COLLECTIVE)
+
+
+__all__ = ["Engine", "Exhausted", "Klass", "Outcome", "seeds"]

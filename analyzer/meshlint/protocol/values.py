@@ -1,0 +1,343 @@
+"""Abstract values: what a name stands for while one function is walked.
+
+A `V` joins a value number of `meshlint.mesh.gate` (what the value is on each rank) with what it structurally is: a
+group, a function, an object of a class, a list. Unknown is a value number of its own origin and never evidence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from meshlint.mesh.dims import ALL, STANDARD, Axes
+from meshlint.mesh.gate import Expr, Origin, Values, atoms
+from meshlint.mesh.group import Group
+from meshlint.models import names as known
+from meshlint.protocol.link import Target
+
+if TYPE_CHECKING:
+    from meshlint.protocol.walk import Frame
+
+ClassKey = tuple[str, int]
+
+MAX_EXPR = 40
+"""Atoms and operations kept in one value number; a larger one is folded into an opaque atom of the same var."""
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A module or a name of a library."""
+
+    target: Target
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Func:
+    """A function of the program, perhaps bound to a receiver, inside a frame, or with arguments already given."""
+
+    path: str
+    index: int
+    receiver: V | None = None
+    frame: Frame | None = None
+    args: tuple[V, ...] = ()
+    kwargs: tuple[tuple[str, V], ...] = ()
+    weak: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Klass:
+    """A class of the program."""
+
+    key: ClassKey
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An object of a class of the program; `weak` where only an annotation says so."""
+
+    key: ClassKey
+    weak: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grp:
+    """A process group."""
+
+    group: Group
+
+
+@dataclass(frozen=True, slots=True)
+class MeshOf:
+    """A device mesh, or the slice of one, over named dims."""
+
+    dims: int
+    weak: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seq:
+    """A list, tuple or set whose elements are known."""
+
+    items: tuple[V, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Map:
+    """A dict with constant keys; `rest` says that others may be there."""
+
+    items: tuple[tuple[Any, V], ...]
+    rest: bool = False
+
+    def get(self, key: Any) -> V | None:
+        """Give the value under a key."""
+        name: Any
+        value: V
+        for name, value in reversed(self.items):
+            if name == key and type(name) is type(key):
+                return value
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """An object whose attributes are settings."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What an asynchronous operation returns."""
+
+    handle: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class V:
+    """One abstract value.
+
+    `null` is the condition under which it is None (None: not worked out yet); `label` names the payload (a batch key);
+    `buf` tells storage apart, so that a reduction in place reaches every alias; `text` is how the source spells it.
+    """
+
+    expr: Expr
+    data: Any = None
+    null: Expr | None = None
+    label: str = ""
+    buf: int = 0
+    text: str = ""
+
+    def identity(self) -> tuple[Any, ...]:
+        """Give what tells two arguments apart for a summary."""
+        null = -1 if self.null is None else self.null.id
+        return (self.expr.id, _data_key(self.data), null, self.label)
+
+
+def _data_key(data: Any) -> Any:
+    if isinstance(data, Func):
+        receiver = None if data.receiver is None else _data_key(data.receiver.data)
+        return (data.path, data.index, receiver, tuple(a.identity() for a in data.args))
+    if isinstance(data, Seq):
+        return ("seq", tuple(v.identity() for v in data.items[:8]), len(data.items))
+    if isinstance(data, Map):
+        return ("map", tuple((k, v.identity()) for k, v in data.items[:16]))
+    return data
+
+
+@dataclass(slots=True)
+class Domain:
+    """The operations on values, over one table of value numbers."""
+
+    values: Values
+    axes: Axes = STANDARD
+    fresh: int = 0
+    _masks: dict[tuple[str, ...], int] = field(default_factory=dict)
+
+    def mask(self, dims: tuple[str, ...]) -> int:
+        """Give the mask of dims by name."""
+        if dims not in self._masks:
+            self._masks[dims] = self.axes.mask(*dims) if dims else 0
+        return self._masks[dims]
+
+    # -- making --------------------------------------------------------------------------------------------------
+
+    def const(self, value: Any, text: str = "") -> V:
+        """Make a literal. Numbers that are not whole are unknown."""
+        if value is None or isinstance(value, str | bool | int):
+            return V(self.values.lit(value), null=self.values.lit(value is None), text=text)
+        return self.unknown(f"const {value!r}", nonnull=True)
+
+    def unknown(self, key: str, *, text: str = "", nonnull: bool = False, label: str = "") -> V:
+        """Make a value that is not known: uniform, and never evidence."""
+        null = self.values.lit(False) if nonnull else None
+        return V(self.values.atom(key, Origin.UNKNOWN), null=null, text=text, label=label)
+
+    def number(self, key: str, origin: Origin = Origin.UNKNOWN, *, var: int = 0) -> Expr:
+        """Make an unknown number."""
+        return self.values.atom(key, origin, count=True, var=var)
+
+    def of(self, expr: Expr, data: Any = None, text: str = "") -> V:
+        """Make a value that is never None."""
+        return V(expr, data, self.values.lit(False), text=text)
+
+    def setting(self, text: str) -> V:
+        """Make the value of a setting: alike on all ranks, any value."""
+        last = text.rpartition(".")[2]
+        for name, dims in known.SIZES:
+            if last == name:
+                return self.of(self.values.extent(self.mask(dims)), text=text)
+        if last in known.WORLD_SIZE:
+            return self.of(self.values.world(), text=text)
+        if last in known.GLOBAL_RANK:
+            return self.of(self.values.coord(ALL, weak=True), text=text)
+        if last in known.LOCAL_RANK:
+            return self.of(self.values.coord(ALL, weak=True), text=text)
+        return V(self.values.atom(text, Origin.CONFIG), Config(text), text=text)
+
+    def by_name(self, name: str, key: str, text: str = "") -> V:
+        """Make what a name alone tells: evidence of a lower grade, else unknown."""
+        bare = name.lstrip("_").removesuffix("_gloo").removesuffix("_cpu")
+        values = self.values
+        if bare in known.CONFIG:
+            return V(values.atom(bare, Origin.CONFIG), Config(bare), values.lit(False), text=text or name)
+        if bare in known.GLOBAL_RANK:
+            return self.of(values.coord(ALL, weak=True), text=text)
+        if bare in known.LOCAL_RANK:
+            return self.of(values.coord(ALL, weak=True), text=text)
+        if bare in known.WORLD_SIZE:
+            return self.of(values.world(), text=text)
+        for ending in ("_rank", "_group", "_pg", "_process_group", "_world_size", "_size"):
+            if not bare.endswith(ending):
+                continue
+            dims = dict(known.DIMS).get(bare.removesuffix(ending))
+            if dims is None:
+                continue
+            mask = self.mask(dims)
+            if ending == "_rank":
+                return self.of(values.coord(mask, weak=True), text=text)
+            if ending in ("_world_size", "_size"):
+                return self.of(values.extent(mask), text=text)
+            return V(values.atom(key, Origin.UNKNOWN), Grp(Group(mask, name=name, weak=True)), text=text)
+        return self.unknown(key, text=text)
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def is_none(self, value: V) -> Expr:
+        """Give the condition under which a value is None."""
+        if value.null is not None:
+            return value.null
+        expr = value.expr
+        if expr.op == "lit":
+            return self.values.lit(expr.args[0] is None)
+        if expr.op == "atom":
+            key, origin, count = expr.args
+            if count:
+                return self.values.lit(False)
+            return self.values.atom(f"{key} is None", origin, var=expr.var, weak=expr.weak)
+        if expr.op == "ite":
+            condition, then, otherwise = expr.args
+            return self.values.choose(condition, self.is_none(V(then)), self.is_none(V(otherwise)))
+        if expr.op == "recv":
+            return self.values.compare("==", expr, None)
+        return self.values.lit(False)
+
+    def truth(self, value: V) -> Expr:
+        """Give the condition under which a value counts as true."""
+        if isinstance(value.data, Seq):
+            return self.values.lit(bool(value.data.items))
+        if isinstance(value.data, Map) and not value.data.rest and value.data.items:
+            return self.values.lit(True)
+        if isinstance(value.data, Grp | Func | Instance | Klass | Module | Work):
+            return self.values.negate(self.is_none(value))
+        if value.null is not None and value.null.op != "lit" and value.expr.op in ("atom", "recv"):
+            return self.values.negate(value.null)
+        return self._true(value.expr)
+
+    def _true(self, expr: Expr) -> Expr:
+        values = self.values
+        if expr.op == "lit":
+            return values.lit(bool(expr.args[0]))
+        if expr.op == "ite":
+            return values.choose(expr.args[0], self._true(expr.args[1]), self._true(expr.args[2]))
+        if expr.op in ("rank", "coord", "extent", "grank", "size", "+", "-", "*", "//", "%", "min", "max"):
+            return values.negate(values.compare("==", expr, 0))
+        if expr.op == "atom" and expr.args[2]:
+            return values.negate(values.compare("==", expr, 0))
+        return expr
+
+    def join(self, condition: Expr, then: V, otherwise: V) -> V:
+        """Join two values at the end of a branch: control dependence counts."""
+        if then is otherwise:
+            return then
+        if condition.op == "lit":
+            return then if condition.args[0] else otherwise
+        null = self.values.choose(condition, self.is_none(then), self.is_none(otherwise))
+        data = then.data if _data_key(then.data) == _data_key(otherwise.data) else None
+        if data is None:
+            if otherwise.expr.op == "lit" and otherwise.expr.args[0] is None:
+                data = then.data
+            elif then.expr.op == "lit" and then.expr.args[0] is None:
+                data = otherwise.data
+        if isinstance(data, Seq | Map) and null.op != "lit":
+            data = None
+        expr = self.small(self.values.choose(condition, then.expr, otherwise.expr))
+        label = then.label or otherwise.label
+        buf = then.buf if then.buf == otherwise.buf else 0
+        return V(expr, data, null, label, buf, then.text)
+
+    def small(self, expr: Expr) -> Expr:
+        """Fold a value number that has grown too large into one opaque atom."""
+        if _size(expr, MAX_EXPR) < MAX_EXPR:
+            return expr
+        return self.opaque(f"#{expr.id}", (expr,))
+
+    def opaque(self, key: str, parts: tuple[Expr, ...], *, count: bool = False) -> Expr:
+        """Make the value of an unknown function of values: it varies where they vary."""
+        var = 0
+        for part in parts:
+            var |= part.var
+        if var == 0:
+            return self.values.atom(key, self._origin(parts), count=count)
+        if any(part.local for part in parts) and var == ALL:
+            return self.values.atom(key, Origin.LOCAL, count=count)
+        return self.values.atom(key, Origin.OPAQUE, var=var, count=count, weak=True)
+
+    def _origin(self, parts: tuple[Expr, ...]) -> Origin:
+        origins = {atom.args[1] for part in parts for atom in atoms(part) if atom.op == "atom"}
+        for origin in (Origin.UNKNOWN, Origin.CONTRACT):
+            if origin in origins:
+                return origin
+        return Origin.CONFIG if origins else Origin.UNKNOWN
+
+    def cleared(self, value: V, dims: int, key: str) -> V:
+        """Give what is left of a value after a reduction over `dims`: it no longer varies along them."""
+        expr = value.expr
+        if expr.var == 0:
+            return value
+        left = expr.var & ~dims
+        made = (
+            self.values.atom(key, Origin.OPAQUE, var=left, weak=True) if left else self.values.atom(key, Origin.UNKNOWN)
+        )
+        null = value.null
+        if null is not None and null.var & dims:
+            null = None
+        return replace(value, expr=made, null=null)
+
+    def numeric(self, value: V) -> Expr:
+        """Give a value number for arithmetic: unknown values become unknown numbers of the same key."""
+        expr = value.expr
+        if expr.op == "atom" and not expr.args[2]:
+            return self.values.atom(expr.args[0], expr.args[1], var=expr.var, count=True, weak=expr.weak)
+        return expr
+
+
+def _size(expr: Expr, cap: int) -> int:
+    seen: set[int] = set()
+    stack = [expr]
+    while stack and len(seen) < cap:
+        here = stack.pop()
+        if here.id in seen:
+            continue
+        seen.add(here.id)
+        stack += [arg for arg in here.args if isinstance(arg, Expr)]
+    return len(seen)
