@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from meshlint.config.frameworks import nemo_rl
 from meshlint.config.value import Data
 from meshlint.rule import Window
 from meshlint_rules.ctx.attention_sink import rule as ctx005
@@ -102,6 +103,14 @@ EDGES = (
         ctx009.ANY_CP,
         "crash-start",
         fields={"context_parallel_size": 1, "num_layers": 4, "cp_comm_type": ("p2p", "p2p")},
+    ),
+    Edge(
+        "PKD005",
+        nemo_rl.PAD_CHECKED,
+        "crash-late",
+        framework="nemo-rl",
+        keys={"policy.megatron_cfg.enabled": True},
+        fields={**PACKED, "pad_multiple": 4},
     ),
     Edge("PKD002", pkd002.REFUSED, "crash-late", fields={**PACKED, "cp_comm_type": ("all_gather",)}),
     Edge("PKD003", pkd003.REFUSED, "crash-late", fields={**PACKED, "cp_comm_type": ("a2a",)}),

@@ -19,12 +19,11 @@ from meshlint.config.frameworks.megatron_core import (
     TE,
     TORCH,
     TRANSFORMER,
-    derived,
     means,
     named,
 )
 from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
-from meshlint.config.value import Data, Value
+from meshlint.config.value import Data, Value, derived_from
 
 if TYPE_CHECKING:
     from meshlint.config.effective import EffectiveConfig
@@ -150,7 +149,7 @@ def _packs(config: EffectiveConfig) -> Value | None:
     size = config.launch.find("dataset.packed_sequence_specs.packed_sequence_size")
     if size is None or size.is_unknown or not isinstance(size.data, int | str) or int(size.data) <= 0:
         return size if size is not None and size.is_unknown else None
-    return derived(True, "packed_sequence_specs is given", size)
+    return derived_from(True, "packed_sequence_specs is given", size)
 
 
 def _recipe(config: EffectiveConfig) -> bool:
@@ -160,6 +159,17 @@ def _recipe(config: EffectiveConfig) -> bool:
 
 def _validates_sizes(config: EffectiveConfig) -> bool:
     return _recipe(config) and config.within(SIZES_CHECKED)
+
+
+def _pads(config: EffectiveConfig) -> str:
+    """Say what packed sequences are padded to: packing in the batch pads by itself (main, training/config.py:1359)."""
+    keys = ("dataset.enable_in_batch_packing", "dataset.pack_sequences_in_batch")
+    values = [value for key in keys if (value := config.launch.find(key)) is not None]
+    return (
+        "lcm(2*cp,cp*tp)"
+        if any(v.is_unknown or v.data not in (False, None, "false") for v in values)
+        else "pad_multiple"
+    )
 
 
 SIZES_CHECKED = Window(
@@ -184,7 +194,7 @@ HABITS: dict[str, Data] = {
     "passes_hierarchical_sizes": _recipe,
     "seq_is_tensor_length": True,
     "checks_seq_for_cp": _recipe,
-    "pads_each_sequence_to": "pad_multiple",
+    "pads_each_sequence_to": _pads,
     "validates_sft_loss": _recipe,
     "checks_tp_overlap": "off",
     "trains": True,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from meshlint.config.framework import Default, Framework, Role, Spelling
+from meshlint.config.framework import Default, Framework, Role, Spelling, Window
 from meshlint.config.frameworks.megatron_bridge import SIZES_CHECKED
 from meshlint.config.frameworks.megatron_core import (
     AMEND,
@@ -19,13 +19,12 @@ from meshlint.config.frameworks.megatron_core import (
     TE,
     TORCH,
     TRANSFORMER,
-    derived,
     means,
     named,
 )
 from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
 from meshlint.config.parse import as_bool
-from meshlint.config.value import Data, Value
+from meshlint.config.value import Data, Value, derived_from
 
 if TYPE_CHECKING:
     from meshlint.config.effective import EffectiveConfig
@@ -97,9 +96,9 @@ def _recompute(config: EffectiveConfig, value: Value) -> Value:
     if switch is None or switch.is_unknown:
         return switch or value.with_data(None)
     if not _on(config.launch, f"{config.role.prefix}activation_checkpointing"):
-        return derived(None, "activation_checkpointing is off", switch)
+        return derived_from(None, "activation_checkpointing is off", switch)
     given = config.launch.find(f"{config.role.prefix}recompute_granularity")
-    return derived("full", "activation_checkpointing recomputes all", switch) if given is None else given
+    return derived_from("full", "activation_checkpointing recomputes all", switch) if given is None else given
 
 
 DEFAULTS = (
@@ -109,12 +108,25 @@ DEFAULTS = (
     *CORE_DEFAULTS,
 )
 
+PAD_CHECKED = Window(
+    NEMO_RL,
+    since="0.6",
+    says="the pad of a packed sequence is taken from the config and asserted",
+    source="nemo_rl/models/megatron/data.py:557-562 at v0.6.0; common.py:260 at v0.5.0 works it out itself",
+)
+
+
+def _pads(config: EffectiveConfig) -> str:
+    """Say what packed sequences are padded to: before 0.6 the framework works it out itself."""
+    return "pad_multiple" if config.within(PAD_CHECKED) else "2*cp*tp"
+
+
 HABITS: dict[str, Data] = {
     "validates_hierarchical_sizes": SIZES_CHECKED,
     "passes_hierarchical_sizes": True,
     "seq_is_tensor_length": False,
-    "pads_each_sequence_to": "pad_multiple",
-    "checks_pad_multiple": True,
+    "pads_each_sequence_to": _pads,
+    "checks_pad_multiple": PAD_CHECKED,
     "needs_packing_for_cp": True,
     "fixes_loss": True,
     "trains": True,
