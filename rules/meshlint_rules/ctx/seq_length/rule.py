@@ -50,7 +50,7 @@ class SeqLength(LaunchRule):
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for cp first: it is 1 in most configs."""
-        if not config.habit("checks_seq_for_cp") and not config.habit("seq_is_tensor_length"):
+        if not config.habit("seq_is_tensor_length"):
             return
         cp = config.number("context_parallel_size")
         if cp <= 1 or config.data("seq_length") is None:
