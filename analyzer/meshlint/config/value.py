@@ -100,4 +100,11 @@ def unknown(reason: str, *origins: Origin) -> Value:
     return Value(State.UNKNOWN, None, origins, reason)
 
 
+def derived_from(data: Data, text: str, *inputs: Value) -> Value:
+    """Make a value that follows from others, with their places behind it: set if one of them is, or there are none."""
+    state = State.SET if not inputs or any(v.is_set for v in inputs) else State.UNSET
+    places = tuple(origin for v in inputs if v.is_set for origin in v.origins)
+    return Value(state, data, (*places, Origin(Kind.DERIVED, text=text, note=text)))
+
+
 EMPTY: Mapping[str, Value] = {}

@@ -19,11 +19,10 @@ from meshlint.config.frameworks.megatron_core import (
     TE,
     TORCH,
     TRANSFORMER,
-    derived,
     named,
 )
 from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
-from meshlint.config.value import Data, Value
+from meshlint.config.value import Data, Value, derived_from
 
 if TYPE_CHECKING:
     from meshlint.config.effective import EffectiveConfig
@@ -119,7 +118,7 @@ def _is_megatron(launch: Launch, key: str) -> bool:
 def _sequence_parallel(config: EffectiveConfig) -> Value:
     """Derive `sequence_parallel`: on wherever tp is above 1 (models/mcore/registry.py:215)."""
     tp = config.value("tensor_model_parallel_size")
-    return tp if tp.is_unknown else derived(isinstance(tp.data, int) and tp.data > 1, "on where tp > 1", tp)
+    return tp if tp.is_unknown else derived_from(isinstance(tp.data, int) and tp.data > 1, "on where tp > 1", tp)
 
 
 def _checkpointing(config: EffectiveConfig, value: Value) -> Value:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from meshlint.config.framework import Default, Spelling, Window
 from meshlint.config.parse import as_bool
-from meshlint.config.value import Data, Kind, Origin, State, Value, unknown
+from meshlint.config.value import Data, Value, derived_from, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -216,13 +216,6 @@ def means(word: str) -> Callable[[Data], Data]:
     return lambda data: word if as_bool(data) else None
 
 
-def derived(data: Data, text: str, *inputs: Value) -> Value:
-    """Make a value that follows from others: set if any of them is set, with their places behind it."""
-    state = State.SET if any(v.is_set for v in inputs) else State.UNSET
-    places = tuple(origin for v in inputs if v.is_set for origin in v.origins)
-    return Value(state, data, (*places, Origin(Kind.DERIVED, text=text, note=text)))
-
-
 def follows(text: str, *inputs: Value) -> Value | None:
     """Give the unknown that one of the inputs is, so that what follows from them is unknown too; else None."""
     stop = next((v for v in inputs if v.is_unknown), None)
@@ -237,7 +230,7 @@ def heads_where_not_grouped(config: EffectiveConfig) -> Value | None:
     heads = config.value("num_attention_heads")
     if heads.data is None and not heads.is_unknown:
         return None
-    return follows("num_attention_heads", heads) or derived(heads.data, "one group for each attention head", heads)
+    return follows("num_attention_heads", heads) or derived_from(heads.data, "one group for each attention head", heads)
 
 
 def hidden_over_heads(config: EffectiveConfig) -> Value | None:
@@ -248,7 +241,7 @@ def hidden_over_heads(config: EffectiveConfig) -> Value | None:
         return stop
     if not isinstance(hidden.data, int) or not isinstance(heads.data, int) or heads.data < 1:
         return None
-    return derived(hidden.data // heads.data, "hidden_size / num_attention_heads", hidden, heads)
+    return derived_from(hidden.data // heads.data, "hidden_size / num_attention_heads", hidden, heads)
 
 
 def tp_where_none(config: EffectiveConfig, value: Value) -> Value:
@@ -256,7 +249,7 @@ def tp_where_none(config: EffectiveConfig, value: Value) -> Value:
     if value.is_unknown or value.data is not None:
         return value
     tp = config.value("tensor_model_parallel_size")
-    return tp if tp.is_unknown else derived(tp.data, "expert tensor parallel size follows tp", tp)
+    return tp if tp.is_unknown else derived_from(tp.data, "expert tensor parallel size follows tp", tp)
 
 
 def p2p_where_none(_: EffectiveConfig, value: Value) -> Value:

@@ -22,7 +22,6 @@ from meshlint.config.frameworks.megatron_core import (
     TE,
     TORCH,
     TRANSFORMER,
-    derived,
     follows,
     heads_where_not_grouped,
     hidden_over_heads,
@@ -31,7 +30,7 @@ from meshlint.config.frameworks.megatron_core import (
     negated,
 )
 from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
-from meshlint.config.value import Data, Value, unknown
+from meshlint.config.value import Data, Value, derived_from, unknown
 
 if TYPE_CHECKING:
     from meshlint.config.effective import EffectiveConfig
@@ -171,7 +170,7 @@ def _from_layout(layout: Value, pp: Value) -> Value:
     if stages is None or not isinstance(pp.data, int) or pp.data < 1:
         return unknown("the stages of the pipeline layout cannot be counted", *layout.origins)
     chunks = stages // pp.data
-    return derived(chunks if chunks > 1 else None, "stages of the layout over pp", layout, pp)
+    return derived_from(chunks if chunks > 1 else None, "stages of the layout over pp", layout, pp)
 
 
 def _from_chunk(config: EffectiveConfig, chunk: Value, pp: Value) -> Value | None:
@@ -183,7 +182,7 @@ def _from_chunk(config: EffectiveConfig, chunk: Value, pp: Value) -> Value | Non
         return unknown("vpp follows from layers, pp and the layers of a chunk, and one of them is not given")
     extra = [config.value(f"account_for_{part}_in_pipeline_split").data for part in ("embedding", "loss")]
     chunks = (layers.data + sum(map(bool, extra))) // pp.data // chunk.data
-    return derived(chunks if chunks > 1 else None, "layers / pp / layers of a chunk", chunk, pp, layers)
+    return derived_from(chunks if chunks > 1 else None, "layers / pp / layers of a chunk", chunk, pp, layers)
 
 
 def _from_pattern(config: EffectiveConfig, pp: Value) -> Value | None:
@@ -195,7 +194,7 @@ def _from_pattern(config: EffectiveConfig, pp: Value) -> Value | None:
     if segments == 1 or not isinstance(pp.data, int) or pp.data < 1:
         return None
     chunks = segments // pp.data
-    return derived(chunks if chunks > 1 else None, "segments of the hybrid pattern over pp", pattern, pp)
+    return derived_from(chunks if chunks > 1 else None, "segments of the hybrid pattern over pp", pattern, pp)
 
 
 def _main_pattern(pattern: str) -> str:
@@ -211,7 +210,7 @@ def layers(config: EffectiveConfig, value: Value) -> Value:
     if isinstance(pattern.data, str):
         count = len(_main_pattern(pattern.data).replace("|", ""))
         if value.data is None or (value.data != count and config.within(PATTERN_RULES)):
-            return derived(count, "layers of the hybrid pattern", pattern)
+            return derived_from(count, "layers of the hybrid pattern", pattern)
         return value
     if value.data is None and not value.is_unknown:
         encoder = config.value("encoder_num_layers")
@@ -245,18 +244,18 @@ def packs(config: EffectiveConfig) -> Value | None:
     """Derive `packed_sequences`: fine-tuning data and hybrid context parallel pack their rows."""
     hybrid = config.value("hybrid_context_parallel")
     if hybrid.data:
-        return derived(True, "hybrid context parallel packs", hybrid)
+        return derived_from(True, "hybrid context parallel packs", hybrid)
     sft = config.value("sft")
     stop = follows("packed_sequences", sft, hybrid)
     if stop is not None or not sft.data:
         return stop
-    return derived(True, "--sft packs", sft) if config.within(SFT_PACKS) else None
+    return derived_from(True, "--sft packs", sft) if config.within(SFT_PACKS) else None
 
 
 def is_hybrid(config: EffectiveConfig) -> Value | None:
     """Derive `is_hybrid_model`: a pattern of layers is one (arguments.py:2828)."""
     pattern = config.value("hybrid_layer_pattern")
-    return derived(True, "a hybrid layer pattern is given", pattern) if pattern.data is not None else None
+    return derived_from(True, "a hybrid layer pattern is given", pattern) if pattern.data is not None else None
 
 
 def splits_prediction(config: EffectiveConfig) -> Value | None:
@@ -264,7 +263,7 @@ def splits_prediction(config: EffectiveConfig) -> Value | None:
     pattern = config.value("hybrid_layer_pattern")
     if not isinstance(pattern.data, str) or "/" not in pattern.data:
         return None
-    return derived(pattern.data.count("/"), "prediction layers of the hybrid pattern", pattern)
+    return derived_from(pattern.data.count("/"), "prediction layers of the hybrid pattern", pattern)
 
 
 def _checkpoint_forces(config: EffectiveConfig, value: Value) -> Value | None:
@@ -282,6 +281,13 @@ def _forced(config: EffectiveConfig, value: Value) -> Value:
 def _from_checkpoint(config: EffectiveConfig, value: Value) -> Value:
     """Amend what the checkpoint gives where nothing is written (main training/checkpointing.py:2257)."""
     return value if value.is_set else (_checkpoint_forces(config, value) or value)
+
+
+def _pattern(config: EffectiveConfig, value: Value) -> Value:
+    """Amend `hybrid_layer_pattern`: a hybrid model's may come from its checkpoint; others have none."""
+    words = (config.launch.entry, *(w.key for w in config.launch.writes))
+    hybrid = any("hybrid" in word or "mamba" in word for word in words)
+    return _from_checkpoint(config, value) if hybrid else value
 
 
 def _parallel_from_checkpoint(config: EffectiveConfig, value: Value) -> Value:
@@ -316,7 +322,7 @@ AMENDS: dict[str, Callable[[EffectiveConfig, Value], Value]] = {
     "kv_channels": _from_checkpoint,
     "seq_length": _from_checkpoint,
     "max_position_embeddings": _from_checkpoint,
-    "hybrid_layer_pattern": _from_checkpoint,
+    "hybrid_layer_pattern": _pattern,
     "position_embedding_type": _forced,
     "group_query_attention": _forced,
     "add_bias_linear": _forced,

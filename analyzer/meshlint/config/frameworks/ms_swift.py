@@ -17,11 +17,10 @@ from meshlint.config.frameworks.megatron_core import (
     TE,
     TORCH,
     TRANSFORMER,
-    derived,
     named,
 )
 from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
-from meshlint.config.value import Data, Value
+from meshlint.config.value import Data, Value, derived_from
 
 if TYPE_CHECKING:
     from meshlint.config.effective import EffectiveConfig
@@ -90,7 +89,7 @@ def _packs(config: EffectiveConfig, value: Value) -> Value:
     packing = config.launch.find("packing")
     if packing is None or str(packing.data).lower() in ("false", "none"):
         return value
-    return packing if packing.is_unknown else derived(True, "packing is on", packing)
+    return packing if packing.is_unknown else derived_from(True, "packing is on", packing)
 
 
 def _per_token(config: EffectiveConfig) -> Value | None:
@@ -98,7 +97,7 @@ def _per_token(config: EffectiveConfig) -> Value | None:
     for key in ("rlhf_type", "task_type"):
         value = config.launch.find(key)
         if value is not None and value.data not in (None, "causal_lm"):
-            return derived(False, f"{key} is {value.data}", value)
+            return derived_from(False, f"{key} is {value.data}", value)
     return None
 
 

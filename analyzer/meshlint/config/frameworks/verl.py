@@ -19,14 +19,13 @@ from meshlint.config.frameworks.megatron_core import (
     TE,
     TORCH,
     TRANSFORMER,
-    derived,
     follows,
     means,
     named,
 )
 from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
 from meshlint.config.parse import as_bool
-from meshlint.config.value import Data, Value
+from meshlint.config.value import Data, Value, derived_from
 
 if TYPE_CHECKING:
     from meshlint.config.effective import EffectiveConfig
@@ -149,7 +148,7 @@ def _prompt_and_response(config: EffectiveConfig) -> Value | None:
     stop = follows("seq_length", prompt, response)
     if stop is not None or not (isinstance(prompt.data, int) and isinstance(response.data, int)):
         return stop
-    return derived(prompt.data + response.data, "max_prompt_length + max_response_length", prompt, response)
+    return derived_from(prompt.data + response.data, "max_prompt_length + max_response_length", prompt, response)
 
 
 DEFAULTS = (

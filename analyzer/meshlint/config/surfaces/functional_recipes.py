@@ -1,0 +1,103 @@
+"""Where Megatron-LM's functional tests run: the workload recipes beside them, `tests/test_utils/recipes`.
+
+A recipe names a model folder, a training script, nodes and GPUs a node, and under `products` the test cases that run
+so; a product may give nodes or GPUs of its own (`tests/test_utils/python_scripts/recipe_parser.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from meshlint.config.surface import Context
+from meshlint.config.value import Kind, Origin, Value, derived_from, unknown, written
+from meshlint.sources.tree import Text, Unreadable
+from meshlint.sources.yaml import Node, parse
+
+FOLDER = "test_utils/recipes/"
+SURFACE = "functional-test recipe"
+_SCRIPT = "TRAINING_SCRIPT_PATH="
+MAX_PRODUCTS = 5000
+"""Products of one recipe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where one test case runs: in which recipe, by which script, on how many nodes and GPUs."""
+
+    path: str
+    script: str
+    nodes: Value
+    gpus: Value
+
+    @property
+    def world(self) -> Value:
+        """Give the number of ranks."""
+        if isinstance(self.nodes.data, int) and isinstance(self.gpus.data, int):
+            return derived_from(self.nodes.data * self.gpus.data, "nodes times GPUs a node", self.gpus, self.nodes)
+        return unknown("the recipe gives no number of nodes or GPUs", *self.gpus.origins, *self.nodes.origins)
+
+
+Sites = Mapping[tuple[str, str], tuple[Site, ...]]
+"""Sites by model folder and test case."""
+
+
+def sites(tests: str, context: Context) -> Sites:
+    """Give the sites of all recipes of a `tests` folder, read once a run."""
+    key = f"{SURFACE}:{tests}"
+    known = context.shared.get(key)
+    if isinstance(known, dict):
+        return known
+    found: dict[tuple[str, str], tuple[Site, ...]] = {}
+    prefix = f"{tests}{FOLDER}"
+    for path in context.files:
+        if path.startswith(prefix) and path.endswith((".yaml", ".yml")):
+            for case, site in _recipe(path, context):
+                found[case] = (*found.get(case, ()), site)
+    context.shared[key] = found
+    return found
+
+
+def _recipe(path: str, context: Context) -> Iterator[tuple[tuple[str, str], Site]]:
+    try:
+        text = context.tree.read(path)
+        documents = parse(text)
+    except Unreadable:
+        return
+    for root in documents:
+        spec, products = root.get("spec"), root.get("products")
+        if spec is not None and products is not None:
+            yield from _products(spec, products, text)
+
+
+def _products(spec: Node, products: Node, text: Text) -> Iterator[tuple[tuple[str, str], Site]]:
+    model, script = spec.get("model"), _script(spec)
+    for product in products.items[:MAX_PRODUCTS]:
+        cases = product.get("test_case")
+        rows = product.get("products")
+        if model is None or cases is None or not cases.items or rows is None:
+            continue
+        for row in rows.items:
+            for nodes in _numbers(row, spec, "nodes"):
+                for gpus in _numbers(row, spec, "gpus"):
+                    yield (model.text, cases.items[0].text), Site(text.path, script, nodes, gpus)
+
+
+def _script(spec: Node) -> str:
+    body = spec.get("script")
+    for line in (body.text if body is not None else "").splitlines():
+        word = line.strip().replace('\\"', "").strip("'\" ")
+        if word.startswith(_SCRIPT):
+            return word.removeprefix(_SCRIPT)
+    return ""
+
+
+def _numbers(row: Node, spec: Node, name: str) -> Iterator[Value]:
+    """Give the numbers of a product, one or a list, else that of the recipe."""
+    node = row.get(name) or spec.get(name)
+    if node is None:
+        yield unknown(f"the recipe has no {name}")
+        return
+    for item in node.items or (node,):
+        origin = Origin(Kind.WRITTEN, text=item.text, span=item.span, surface=SURFACE, note=name)
+        yield written(item.data, origin) if isinstance(item.data, int) else unknown(f"{name} is no number", origin)
