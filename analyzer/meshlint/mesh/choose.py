@@ -14,6 +14,7 @@ from math import prod
 
 from meshlint.mesh.dims import ALL, Axes, Mesh
 from meshlint.mesh.gate import Expr
+from meshlint.mesh.group import Group
 from meshlint.mesh.term import Alt, Loop, Node, Op, walk
 
 RANK_CAP = 16
@@ -51,7 +52,13 @@ def parts(roots: tuple[Expr, ...]) -> Iterator[Expr]:
             continue
         seen.add(expr.id)
         yield expr
-        stack += [arg for arg in reversed(expr.args) if isinstance(arg, Expr)]
+        stack += [below for arg in reversed(expr.args) for below in _below(arg)]
+
+
+def _below(arg: object) -> tuple[Expr, ...]:
+    if isinstance(arg, Group):
+        return tuple(expr for expr in (arg.members, arg.lists) if expr is not None)
+    return (arg,) if isinstance(arg, Expr) else ()
 
 
 @dataclass(slots=True)
@@ -74,7 +81,7 @@ def _wants(term: Node) -> _Wants:
 
 
 def _want(expr: Expr, wants: _Wants) -> None:
-    if expr.op in ("rank", "member", "global") or (expr.var == ALL and not expr.local and expr.op in ("atom", "recv")):
+    if expr.op in ("rank", "global") or (expr.var == ALL and not expr.local and expr.op in ("atom", "recv")):
         wants.ranks = True
     wants.local = wants.local or expr.local
     if expr.op in ("list", "range"):

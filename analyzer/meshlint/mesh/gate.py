@@ -46,12 +46,16 @@ class Expr:
     var: int
     local: bool = False
     weak: bool = False
+    depth: int = 0
 
     def __repr__(self) -> str:
         return show(self)
 
 
 Operand = Expr | int | bool | str | None
+
+DEPTH_CAP = 64
+"""Deeper expressions become atoms of the same `var`."""
 
 _SWAPPED = {"!=": "==", ">=": "<", ">": "<="}
 _ARITHMETIC = frozenset({"+", "-", "*", "//", "%", "min", "max"})
@@ -68,7 +72,12 @@ class Values:
         key = (op, var, local, weak, *((type(arg).__name__, arg) for arg in args))
         found = self._table.get(key)
         if found is None:
-            found = self._table[key] = Expr(len(self._table), op, args, var, local, weak)
+            depth = 1 + max((arg.depth for arg in args if isinstance(arg, Expr)), default=0)
+            number = len(self._table)
+            if depth > DEPTH_CAP:
+                origin = Origin.LOCAL if local else Origin.OPAQUE if var else Origin.UNKNOWN
+                op, args, depth = "atom", (f"value {number}", origin, False), 1
+            found = self._table[key] = Expr(number, op, args, var, local, weak, depth)
         return found
 
     def lit(self, value: int | bool | str | None) -> Expr:
@@ -114,11 +123,9 @@ class Values:
 
     def member(self, group: Group) -> Expr:
         """Make the test whether a rank has an instance of `group` (`group is not None`, `rank in ranks`)."""
-        if group.members is not None:
-            return group.members
-        if group.lists is None:
+        if group.members is None and group.lists is None:
             return self.lit(True)
-        return self._make("member", (group,), ALL, weak=group.weak)
+        return self._make("member", (group,), ALL if group.members is None else group.members.var, weak=group.weak)
 
     def first(self, mask: int, *, weak: bool = False) -> Expr:
         """Make the test for the first place along `mask` (`is_pipeline_first_stage`)."""

@@ -307,9 +307,10 @@ class Terms:
             value = self.values.choose(condition, first.value, second.value) if known else None
         into = tuple(dict.fromkeys((*first.into, *second.into)))
         flags = tuple(sorted({*first.flags, *second.flags}))
-        return self._again(first, rest, first.site, value=value, into=into, flags=flags)
+        return self.again(first, rest, first.site, value=value, into=into, flags=flags)
 
-    def _again(self, op: Op, rest: Node, site: Site, **changes: Any) -> Node:
+    def again(self, op: Op, rest: Node, site: Site, **changes: Any) -> Node:
+        """Make the same event before another `rest`, with some of its fields changed."""
         facts: dict[str, Any] = {
             "root": op.root, "signature": op.signature, "agree": op.agree, "flags": op.flags, "keys": op.keys,
             "value": op.value, "into": op.into, "handle": op.handle,
@@ -410,7 +411,7 @@ class _Copy:
         value = None if node.value is None else self.expr(node.value)
         agree = tuple(self.expr(item) for item in node.agree)
         rest, site, group = self.done[node.rest.id, body], self._site(node.site), self.group(node.group)
-        return self.terms._again(node, rest, site, group=group, root=root, value=value, agree=agree)
+        return self.terms.again(node, rest, site, group=group, root=root, value=value, agree=agree)
 
     def _site(self, site: Site) -> Site:
         return site if self.via is None else site.within(self.via)

@@ -1,0 +1,236 @@
+"""Which gate is at fault: the innermost one whose forcing, on all ranks, removes the deadlock.
+
+`Judge` takes a term apart at its joins, proves what it can, simulates the rest, and gives the faults. A part that
+leaves ranks waiting is judged again with what comes after it, once more round the enclosing loop included: a gate may
+be balanced later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from meshlint.mesh.dims import Axes
+from meshlint.mesh.evaluate import Unresolvable
+from meshlint.mesh.fast import Prover, weakly
+from meshlint.mesh.segment import breaks, condition_of, cut, project, returns
+from meshlint.mesh.simulate import Options, Run, Stuck, Verdict, gate_key, simulate, simulate_on
+from meshlint.mesh.term import Alt, Loop, Node, Op, Terms, walk
+
+ROUNDS = 4
+"""How many faults of one part are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault: a gate, and an instance that it leaves waiting.
+
+    `node` is the blamed branch or loop; None where no gate is involved (roots or lists that differ). `stuck` is the
+    instance, `run` the refuting run of `term`, `also` what else is stuck in it. `forced` is the side (or trip) whose
+    forcing removes the deadlock. `context` is the part with all that comes after it. `grade`: `mesh`, `async` (only if
+    async operations of different groups must keep their order) or `local` (only if rank-local facts differ). `weak`:
+    a name or an overlap of unknown sizes is involved.
+    """
+
+    node: Alt | Loop | None
+    stuck: Stuck
+    run: Run
+    term: Node
+    context: Node
+    grade: str = "mesh"
+    weak: bool = False
+    forced: Any = None
+    removed: bool = True
+    also: tuple[Stuck, ...] = ()
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What one finding is about: the gate and the communicator; callers are not part of it."""
+        first = self.stuck.arrived[0][1].site.span
+        return (self.node.gate.site.span if self.node else first, self.stuck.group.partition)
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """The order of findings."""
+        op = self.stuck.arrived[0][1]
+        return (self.node.gate.site.span if self.node else op.site.span, op.site.span)
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """The outcome of looking for the gate: None where no decision differs."""
+
+    node: Alt | Loop | None
+    stuck: Stuck
+    forced: Any = None
+    removed: bool = False
+
+
+def first_stuck(run: Run) -> Stuck:
+    """Give the stuck instance whose operation stands first in the program."""
+    return min(run.stuck, key=lambda item: (min(op.site.key for _, op in item.arrived), item.members))
+
+
+def differing(run: Run, stuck: Stuck) -> tuple[Alt | Loop, ...]:
+    """Give the gates that two members of a stuck instance passed with different decisions, innermost first."""
+    found: dict[object, tuple[int, Alt | Loop]] = {}
+    for left in stuck.members:
+        for right in stuck.members:
+            if left < right:
+                for place, node in _between(run, left, right):
+                    key = gate_key(node)
+                    found[key] = max(found.get(key, (place, node)), (place, node), key=lambda item: item[0])
+    ordered = sorted(found.values(), key=lambda item: (-item[0], item[1].gate.site.key, item[1].id))
+    return tuple(node for _, node in ordered)
+
+
+def _between(run: Run, left: int, right: int) -> Iterator[tuple[int, Alt | Loop]]:
+    one, two = _decisions(run, left), _decisions(run, right)
+    for key, (place, node, values) in one.items():
+        if key in two and two[key][2] != values:
+            yield max(place, two[key][0]), node
+
+
+def _decisions(run: Run, rank: int) -> dict[object, tuple[int, Alt | Loop, tuple[Any, ...]]]:
+    found: dict[object, tuple[int, Alt | Loop, tuple[Any, ...]]] = {}
+    for place, taken in enumerate(run.paths[rank]):
+        key = gate_key(taken.node)
+        before = found.get(key)
+        values = (taken.value,) if before is None else (*before[2], taken.value)
+        found[key] = (place, taken.node, values)
+    return found
+
+
+def blame(term: Node, run: Run, options: Options) -> Blame:
+    """Find the gate of a refuting run: forcing it removes every deadlock, or else at least this one."""
+    stuck = first_stuck(run)
+    partial: Blame | None = None
+    for node in differing(run, stuck):
+        for value in _sides(run, stuck, node):
+            verdict = _forced(term, run, options, node, value)
+            if verdict.known and verdict.run is None:
+                return Blame(node, stuck, value, True)
+            if partial is None and verdict.run is not None and not _again(stuck, verdict.run):
+                partial = Blame(node, stuck, value, False)
+    if partial is not None:
+        return partial
+    gates = differing(run, stuck)
+    return Blame(gates[0] if gates else None, stuck)
+
+
+def _sides(run: Run, stuck: Stuck, node: Alt | Loop) -> tuple[Any, ...]:
+    key = gate_key(node)
+    taken = (item.value for rank in stuck.members for item in run.paths[rank] if gate_key(item.node) == key)
+    return tuple(sorted(dict.fromkeys(taken), reverse=True))
+
+
+def _forced(term: Node, run: Run, options: Options, node: Alt | Loop, value: Any) -> Verdict:
+    forced = replace(options, forced=(*options.forced, (gate_key(node), value)))
+    return simulate_on(term, run.mesh, forced)
+
+
+def _again(stuck: Stuck, run: Run) -> bool:
+    sites = {op.site for _, op in stuck.arrived}
+    return any(
+        item.group.partition == stuck.group.partition and any(op.site in sites for _, op in item.arrived)
+        for item in run.stuck
+    )
+
+
+@dataclass(slots=True)
+class Judge:
+    """Judges terms of one table. `unjudged` counts the parts that reached a bound."""
+
+    terms: Terms
+    axes: Axes
+    prover: Prover = field(init=False)
+    unjudged: int = 0
+    simulated: int = 0
+    _answers: dict[tuple[int, Options], Verdict] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Share one prover, so that answers are kept."""
+        self.prover = Prover(self.terms, self.axes)
+
+    def faults(self, term: Node) -> tuple[Fault, ...]:
+        """Give the faults of a term, by place; one for each gate and communicator."""
+        found: dict[object, Fault] = {}
+        for fault in self._spine(term, None, None):
+            found.setdefault(fault.key, fault)
+        return tuple(sorted(found.values(), key=lambda fault: str(fault.order)))
+
+    def _spine(self, term: Node, end: Node | None, loop: Loop | None) -> Iterator[Fault]:
+        """Walk from join to join; `end` is where the enclosing branch meets, `loop` the enclosing loop."""
+        pending: list[tuple[Node | None, Node | None]] = [(term, end)]
+        while pending:
+            node, stop = pending.pop()
+            while node is not None and (stop is None or node.shape != stop.shape):
+                join = self.prover.joins.next(node)
+                if not self.prover.safe(cut(self.terms, node, join)):
+                    if isinstance(node, Alt) and not node.condition.var:
+                        pending += [(node.otherwise, join), (node.then, join)]
+                    elif isinstance(node, Loop) and not node.trip.var and not (node.body.var and breaks(node.body)):
+                        yield from self._spine(node.body, None, node)
+                        if returns(node.body):
+                            pending += [(node.after_return, join), (node.rest, join)]
+                    else:
+                        yield from self._part(node, join, loop)
+                node = join
+
+    def _part(self, node: Node, join: Node | None, loop: Loop | None) -> Iterator[Fault]:
+        """Judge what stands between `node` and its join."""
+        part = cut(self.terms, node, join)
+        if isinstance(node, Op):
+            part = self.terms.again(node, self.terms.nil, node.site)
+        context = node if loop is None else self.terms.then(node, loop)
+        for options, grade in self._phases(part):
+            found = list(self._rounds(part, context, options, grade))
+            yield from found
+            if found:
+                return
+
+    def _phases(self, part: Node) -> Iterator[tuple[Options, str]]:
+        yield Options(), "mesh"
+        if any(isinstance(node, Op) and node.handle for node in walk(part)):
+            yield Options(strict_async=True), "async"
+        if any(isinstance(node, (Alt, Loop)) and condition_of(node).local for node in walk(part)):
+            yield Options(free_locals=True), "local"
+
+    def _rounds(self, part: Node, context: Node, options: Options, grade: str) -> Iterator[Fault]:
+        if self._verdict(part, options).run is None:
+            return
+        keys = {group.partition for group in part.groups}
+        term = project(self.terms, context, lambda group: group.partition in keys, waits=True)
+        inside = {gate_key(node) for node in walk(part) if isinstance(node, (Alt, Loop))}
+        for _ in range(ROUNDS):
+            run = self._verdict(term, options).run
+            if run is None:
+                return
+            found = blame(term, run, options)
+            if found.node is None or gate_key(found.node) in inside:
+                yield self._fault(found, run, term, context, grade)
+            if found.node is None or found.forced is None or found.removed:
+                return
+            options = replace(options, forced=(*options.forced, (gate_key(found.node), found.forced)))
+
+    def _fault(self, found: Blame, run: Run, term: Node, context: Node, grade: str) -> Fault:
+        stuck, node = found.stuck, found.node
+        weak = stuck.group.weak or (node is not None and weakly(condition_of(node), stuck.group, self.axes))
+        also = tuple(item for item in run.stuck if item is not stuck)
+        return Fault(node, stuck, run, term, context, grade, weak, found.forced, found.removed, also)
+
+    def _verdict(self, term: Node, options: Options) -> Verdict:
+        key = (term.id, options)
+        if key not in self._answers:
+            verdict = self._simulated(term, options)
+            self.unjudged += not verdict.known
+            self.simulated += verdict.runs
+            self._answers[key] = verdict
+        return self._answers[key]
+
+    def _simulated(self, term: Node, options: Options) -> Verdict:
+        try:
+            return simulate(term, self.axes, options)
+        except Unresolvable:
+            return Verdict(None, False)

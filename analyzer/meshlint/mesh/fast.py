@@ -1,0 +1,125 @@
+"""Proofs of safety that need no simulation.
+
+A term is safe if every branch and loop in it either cannot divide an instance of a group that stands inside of it, or
+makes the same calls, in one order, on all groups that it can divide. The proofs are sufficient, not necessary: where
+they fail, the simulation decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from meshlint.mesh.dims import ALL, Axes, Overlap
+from meshlint.mesh.gate import Expr
+from meshlint.mesh.group import Group
+from meshlint.mesh.segment import Joins, breaks, cut, project, returns
+from meshlint.mesh.term import Alt, Exit, Loop, Node, Op, Opaque, Terms, Wait, walk
+
+DEPTH_CAP = 60
+"""How deep branches may nest for a proof."""
+
+
+def divides(condition: Expr, group: Group, axes: Axes) -> bool:
+    """Say whether the value of `condition` can differ inside an instance of `group`."""
+    if not condition.var:
+        return False
+    if group.lists is not None:
+        return True
+    return axes.overlap(condition.var, group.dims) is not Overlap.NONE
+
+
+def weakly(condition: Expr, group: Group, axes: Axes) -> bool:
+    """Say whether `condition` divides `group` only by rank numbers whose sizes are not known, or by a name."""
+    if condition.weak or group.weak:
+        return True
+    return group.lists is None and condition.var != ALL and axes.overlap(condition.var, group.dims) is Overlap.WEAK
+
+
+@dataclass(slots=True)
+class Prover:
+    """Proves terms of one table safe; answers are kept by shape."""
+
+    terms: Terms
+    axes: Axes
+    joins: Joins = field(default_factory=Joins)
+    _known: dict[int, bool] = field(default_factory=dict)
+
+    def safe(self, term: Node, depth: int = 0) -> bool:
+        """Say whether the term is proven safe; False says nothing."""
+        if depth > DEPTH_CAP:
+            return False
+        if term.shape not in self._known:
+            self._known[term.shape] = self._safe(term, depth + 1)
+        return self._known[term.shape]
+
+    def _safe(self, term: Node, depth: int) -> bool:
+        if not term.var:
+            return not _roots_differ(term)
+        node: Node | None = term
+        while node is not None:
+            if isinstance(node, Op) and _varies(node):
+                return False
+            if isinstance(node, Alt) and not self._branch(node, depth):
+                return False
+            if isinstance(node, Loop) and not self._loop(node, depth):
+                return False
+            node = node.rest if isinstance(node, (Op, Wait, Opaque)) else self.joins.next(node)
+        return True
+
+    def _branch(self, node: Alt, depth: int) -> bool:
+        join = self.joins.next(node)
+        then, otherwise = cut(self.terms, node.then, join), cut(self.terms, node.otherwise, join)
+        if not self.safe(then, depth) or not self.safe(otherwise, depth):
+            return False
+        if not node.condition.var:
+            return True
+        if _leaves(then) or _leaves(otherwise):
+            return False
+        divided = [group for group in _groups(then, otherwise) if divides(node.condition, group, self.axes)]
+        return not divided or self._same_order(then, otherwise, divided)
+
+    def _loop(self, node: Loop, depth: int) -> bool:
+        if not self.safe(node.body, depth) or (node.body.var and breaks(node.body)):
+            return False
+        if any(divides(node.trip, group, self.axes) for group in node.body.groups):
+            return False
+        return not returns(node.body) or (not node.trip.var and self._after(node, depth))
+
+    def _after(self, node: Loop, depth: int) -> bool:
+        join = self.joins.next(node)
+        ways = (cut(self.terms, node.rest, join), cut(self.terms, node.after_return, join))
+        return all(self.safe(way, depth) for way in ways)
+
+    def _same_order(self, then: Node, otherwise: Node, divided: list[Group]) -> bool:
+        """Compare both sides on all divided groups at once; only where each rank of a side makes the same calls."""
+        if then.var or otherwise.var:
+            return False
+        keys = {group.partition for group in divided}
+        first = project(self.terms, then, lambda group: group.partition in keys)
+        second = project(self.terms, otherwise, lambda group: group.partition in keys)
+        return first.shape == second.shape and not _unknown(first)
+
+
+def _groups(*sides: Node) -> list[Group]:
+    return list(dict.fromkeys(group for side in sides for group in side.groups))
+
+
+def _varies(op: Op) -> bool:
+    """Say whether what the members must share can differ between them, or a constant root may be no member."""
+    if any(expr.var for expr in op.agree):
+        return True
+    if op.root is None:
+        return False
+    return bool(op.root.var & op.group.dims) or (op.root.op == "lit" and op.group.dims != ALL)
+
+
+def _roots_differ(term: Node) -> bool:
+    return any(isinstance(node, Op) and _varies(node) for node in walk(term))
+
+
+def _leaves(side: Node) -> bool:
+    return any(isinstance(node, Exit) for node in walk(side)) or breaks(side)
+
+
+def _unknown(side: Node) -> bool:
+    return any(isinstance(node, Opaque) for node in walk(side))
