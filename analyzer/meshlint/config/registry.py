@@ -11,10 +11,10 @@ from meshlint.config.command import CommandReader
 from meshlint.config.framework import Framework
 from meshlint.config.surface import Surface
 
-SURFACES: tuple[str, ...] = ("functional_test",)
+SURFACES: tuple[str, ...] = ("functional_test", "nemo_rl_yaml")
 """Modules of `meshlint.config.surfaces`, each with a `SURFACE`; a file goes to every surface that claims it."""
 
-COMMANDS: tuple[str, ...] = ()
+COMMANDS: tuple[str, ...] = ("verl", "nemo_rl")
 """Modules of `meshlint.config.commands`, each with a `READER`; the first that claims a command reads it."""
 
 FRAMEWORKS: tuple[str, ...] = (

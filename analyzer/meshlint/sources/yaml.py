@@ -114,7 +114,8 @@ def _merged(node: Node, taken: dict[str, tuple[Node, Node]], left: list[int]) ->
 
 def _node(node: Any, path: str, memo: dict[int, Node], loader: Any, depth: int) -> Node:
     if isinstance(node, yaml.ScalarNode):
-        return memo.get(id(node)) or _scalar_node(node, path, memo, loader)
+        quoted = node.style in ("'", '"')
+        return Node(_span(node, path), "scalar", _scalar(node, loader), node.value, quoted)
     known = memo.get(id(node))
     if known is not None:
         return known
@@ -128,13 +129,6 @@ def _node(node: Any, path: str, memo: dict[int, Node], loader: Any, depth: int) 
     else:
         pairs = [(_node(k, path, memo, loader, depth), _node(v, path, memo, loader, depth)) for k, v in node.value]
         built = Node(span, "mapping", entries=tuple(pairs))
-    memo[id(node)] = built
-    return built
-
-
-def _scalar_node(node: Any, path: str, memo: dict[int, Node], loader: Any) -> Node:
-    text = node.value
-    built = Node(_span(node, path), "scalar", _scalar(node, loader), text, node.style in ("'", '"'))
     memo[id(node)] = built
     return built
 

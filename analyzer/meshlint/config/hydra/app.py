@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from meshlint.config.command import Word
 from meshlint.config.hydra import overrides as dotlist
 from meshlint.config.hydra.compose import Choices, Composer, Composition, Folder, choices_of
-from meshlint.config.hydra.flatten import Hole, writes
+from meshlint.config.hydra.flatten import Hole, blocks_of, writes
 from meshlint.config.hydra.interpolation import Resolver
 from meshlint.config.hydra.items import Listing, child
 from meshlint.config.launch import Write
@@ -62,7 +62,7 @@ def settings(
     reader.seen.update(composition.files)
     root, holes = dotlist.apply(composition.root, keys)
     resolver = Resolver(root, environment, incomplete=_incomplete(composition))
-    return Settings(writes(resolver, (*composition.holes, *holes)))
+    return Settings(writes(resolver, (*composition.holes, *holes), blocks_of(context)))
 
 
 def searched(application: Application, given: Sequence[dotlist.Given], reader: Reader, context: Context) -> Application:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 from meshlint.config.hydra.interpolation import Path, Resolver
 from meshlint.config.hydra.items import MISSING, Item, Leaf, Listing, Section
 from meshlint.config.launch import Write
+from meshlint.config.surface import Context
 from meshlint.config.value import State, Value, unknown
 
 MAX_WRITES = 20_000
 """Writes of one launch; a config beyond is cut, and what it would write is unknown."""
 MAX_DEPTH = 60
 CUT = "the config has more keys than meshlint reads"
+
+Ordered = tuple[int, Write]
+Blocks = dict[tuple[int, str], tuple[Section, list[Ordered]]]
+"""What sections without interpolations gave under a prefix before; files that inherit share them."""
+
+
+def blocks_of(context: Context) -> Blocks:
+    """Give the run's memory of blocks."""
+    blocks: Any = context.shared.setdefault("hydra blocks", {})
+    return cast(Blocks, blocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,76 +36,97 @@ class Hole:
     order: int = 0
 
 
-def writes(resolver: Resolver, holes: tuple[Hole, ...] = ()) -> tuple[Write, ...]:
+def writes(resolver: Resolver, holes: tuple[Hole, ...] = (), blocks: Blocks | None = None) -> tuple[Write, ...]:
     """Give every key of the tree once, duplicates of one place before it, each in its place among the overrides.
 
     A hole's write stands before the words that follow it and behind everything earlier; a hole of the files
     (order 0) stands first.
     """
-    ordered: list[tuple[tuple[int, int], Write]] = [
-        ((hole.order, 0), Write(hole.pattern, hole.value)) for hole in holes
-    ]
-    flat = _flat(resolver, resolver.root, (), (), 0)
-    ordered += [((order, 1), write) for order, write in islice(flat, MAX_WRITES)]
-    if next(flat, None) is not None:
+    flat = _Flat(resolver, blocks if blocks is not None else {})
+    flat.section(resolver.root, "", (), 0, 0)
+    ordered = [((hole.order, 0), Write(hole.pattern, hole.value)) for hole in holes]
+    ordered += [((order, 1), write) for order, write in flat.found[:MAX_WRITES]]
+    if len(flat.found) > MAX_WRITES:
         ordered.append(((0, 2), Write("*", unknown(CUT))))
-    ordered.sort(key=lambda pair: pair[0])
-    return tuple(write for _, write in ordered)
+    ordered.sort(key=_place)
+    return tuple([write for _, write in ordered])
 
 
-def _flat(
-    resolver: Resolver, item: Item, path: Path, lies: Path, order: int, depth: int = 0
-) -> Iterator[tuple[int, Write]]:
-    """Walk an item that is shown at `path` and lies at `lies`; `order` is that of the reference it came through."""
-    if depth > MAX_DEPTH:
-        yield order, Write(".".join((*path, "*")), unknown(f"it is nested deeper than {MAX_DEPTH} levels"))
-        return
-    if isinstance(item, Leaf) and item.template is not None:
-        found = resolver.resolve(item, lies)
-        yield from _earlier(item, path, order or item.order)
-        if isinstance(found.item, Leaf):
-            yield _write(path, found.item.value, order or item.order, again=bool(item.earlier))
+def _place(pair: tuple[tuple[int, int], Write]) -> tuple[int, int]:
+    return pair[0]
+
+
+@dataclass(slots=True)
+class _Flat:
+    """Walks a tree. An item is shown under a dotted key and lies at a path, which differ behind a reference."""
+
+    resolver: Resolver
+    blocks: Blocks
+    found: list[Ordered] = field(default_factory=list)
+
+    def section(self, item: Section, key: str, lies: Path, order: int, depth: int) -> None:
+        """Walk a section; `order` is that of the reference it came through, 0 where it came through none."""
+        if not item.settled or order:
+            self._entries(item, key, lies, order, depth)
+            return
+        block = self.blocks.get((id(item), key))
+        if block is None:
+            start = len(self.found)
+            self._entries(item, key, lies, order, depth)
+            self.blocks[(id(item), key)] = (item, self.found[start:])
         else:
-            yield from _flat(resolver, found.item, path, found.path, order or item.order, depth + 1)
-    elif isinstance(item, Section):
+            self.found += block[1]
+
+    def _entries(self, item: Section, key: str, lies: Path, order: int, depth: int) -> None:
+        if depth > MAX_DEPTH or len(self.found) > MAX_WRITES:
+            reason = CUT if depth <= MAX_DEPTH else f"it is nested deeper than {MAX_DEPTH} levels"
+            self.found.append((order, Write(f"{key}.*" if key else "*", unknown(reason))))
+            return
+        prefix = f"{key}." if key else ""
         for name, below in item.entries.items():
-            yield from _flat(resolver, below, (*path, name), (*lies, name), order, depth + 1)
-    elif isinstance(item, Listing):
-        yield from _listed(resolver, item, path, lies, order or item.order, depth)
-    else:
-        yield from _earlier(item, path, order or item.order)
-        yield _write(path, item.value, order or item.order, again=bool(item.earlier))
+            self.item(below, prefix + name, (*lies, name), order, depth + 1)
 
+    def item(self, item: Item, key: str, lies: Path, order: int, depth: int) -> None:
+        if isinstance(item, Leaf):
+            self._leaf(item, key, lies, order or item.order, depth)
+        elif isinstance(item, Section):
+            self.section(item, key, lies, order, depth)
+        else:
+            self._listing(item, key, lies, order or item.order, depth)
 
-def _listed(
-    resolver: Resolver, item: Listing, path: Path, lies: Path, order: int, depth: int
-) -> Iterator[tuple[int, Write]]:
-    if not item.plain:
+    def _leaf(self, item: Leaf, key: str, lies: Path, order: int, depth: int) -> None:
+        if item.earlier:
+            self.found += [(order, Write(key, value, index > 0)) for index, value in enumerate(item.earlier)]
+        if item.template is None:
+            self.found.append((order, Write(key, _given(item.value), bool(item.earlier))))
+            return
+        found = self.resolver.resolve(item, lies)
+        if isinstance(found.item, Leaf):
+            self.found.append((order, Write(key, found.item.value, bool(item.earlier))))
+        else:
+            self.item(found.item, key, found.path, order, depth + 1)
+
+    def _listing(self, item: Listing, key: str, lies: Path, order: int, depth: int) -> None:
+        if item.plain:
+            self.found.append((order, Write(key, self._list_value(item, lies))))
+            return
         for index, below in enumerate(item.items):
-            yield from _flat(resolver, below, (*path, str(index)), (*lies, str(index)), order, depth + 1)
-        return
-    yield order, Write(".".join(path), _list_value(resolver, item, lies))
+            self.item(below, f"{key}.{index}", (*lies, str(index)), order, depth + 1)
+
+    def _list_value(self, item: Listing, lies: Path) -> Value:
+        """Give a list of scalars, interpolations among them followed; unknown where one of them is."""
+        parts = []
+        for index, below in enumerate(item.items):
+            found = self.resolver.resolve(below, (*lies, str(index))).item
+            if isinstance(found, Section):
+                return unknown("a reference puts a section into the list", *item.value.origins)
+            if found.value.is_unknown:
+                return unknown(found.value.reason, *item.value.origins)
+            parts.append(found.value.data)
+        return item.value.with_data(tuple(parts))
 
 
-def _list_value(resolver: Resolver, item: Listing, lies: Path) -> Value:
-    """Give a list of scalars, interpolations among them followed; unknown where one of them is."""
-    parts = []
-    for index, below in enumerate(item.items):
-        found = resolver.resolve(below, (*lies, str(index))).item
-        if isinstance(found, Section):
-            return unknown("a reference puts a section into the list", *item.value.origins)
-        if found.value.is_unknown:
-            return unknown(found.value.reason, *item.value.origins)
-        parts.append(found.value.data)
-    return item.value.with_data(tuple(parts))
-
-
-def _earlier(item: Leaf, path: Path, order: int) -> Iterator[tuple[int, Write]]:
-    for index, value in enumerate(item.earlier):
-        yield order, Write(".".join(path), value, same_place=index > 0)
-
-
-def _write(path: Path, value: Value, order: int, *, again: bool = False) -> tuple[int, Write]:
+def _given(value: Value) -> Value:
     if value.data == MISSING and value.state is not State.UNKNOWN:
-        value = unknown("it is `???`: somebody else must give it", *value.origins)
-    return order, Write(".".join(path), value, same_place=again)
+        return unknown("it is `???`: somebody else must give it", *value.origins)
+    return value

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
+from functools import lru_cache
 
 from meshlint.config.hydra.grammar import NotParsed, scalar
 from meshlint.config.hydra.items import MISSING, Item, Leaf, Listing, Section, child, listing, merge, section
@@ -71,6 +72,7 @@ class Argument:
 Template = tuple["str | Reference | Call", ...]
 
 
+@lru_cache(maxsize=4096)
 def parse_template(text: str) -> Template:
     """Split text into literal parts and interpolations; raises NotParsed where OmegaConf's grammar would."""
     return _Parser(text).template(until="", depth=0)

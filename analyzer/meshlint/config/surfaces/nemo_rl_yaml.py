@@ -1,0 +1,139 @@
+"""NeMo-RL's YAML: `policy`, `cluster` and an algorithm, most of it inherited from bases by `defaults:`.
+
+A file that others inherit from gives way to them. The examples and recipes are started as `--config FILE`, so a file
+that nobody inherits from is a launch.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from meshlint.config.commands.nemo_rl import ALGORITHMS, MARKING, NAME, launch_of, settings_of
+from meshlint.config.hydra.documents import load
+from meshlint.config.hydra.inherit import Inherited, inherit
+from meshlint.config.hydra.items import Section
+from meshlint.config.launch import Launch
+from meshlint.config.surface import Context
+from meshlint.place import Span
+from meshlint.sources.tree import Unreadable
+
+_ENDINGS = (".yaml", ".yml")
+
+
+@dataclass(slots=True)
+class Family:
+    """Which files of the tree inherit from which, by path as shown."""
+
+    children: dict[str, list[str]] = field(default_factory=dict)
+
+    def leaves(self, path: str) -> list[str]:
+        """Give the files at the ends of the line that descends from a file; itself where nobody inherits from it."""
+        found: dict[str, None] = {}
+        seen = {path}
+        stack = [path]
+        while stack:
+            here = stack.pop()
+            below = [child for child in self.children.get(here, ()) if child not in seen]
+            if not below:
+                found[here] = None
+            seen.update(below)
+            stack += reversed(below)
+        return list(found)
+
+
+class NemoRlYaml:
+    """Merges a file with its bases and reads the launch that it is."""
+
+    name = "nemo-rl-yaml"
+
+    def claims(self, path: str) -> bool:
+        """Claim YAML files."""
+        return path.endswith(_ENDINGS)
+
+    def entries(self, paths: Iterable[str], context: Context) -> Iterable[str]:
+        """Give the files that nobody inherits from, and for a base the files at the ends of its lines."""
+        wanted = [path for path in paths if _may_be(path, context)]
+        if not wanted:
+            return []
+        family = _family(context)
+        leaves = dict.fromkeys(leaf for path in wanted for leaf in family.leaves(path))
+        return [leaf for leaf in leaves if _is_launch(_merged(leaf, context))]
+
+    def launches(self, path: str, context: Context) -> Iterator[Launch]:
+        """Give the one launch of a file."""
+        reader = context.reader()
+        try:
+            inherited = inherit(path, reader, context, MARKING)
+        except Unreadable as problem:
+            context.problem(Span(problem.path, problem.line, problem.column), problem.sentence)
+            return
+        merged = settings_of(inherited, (), context, context.environment)
+        frame = Launch(
+            framework=NAME,
+            entry=_algorithm(inherited.root),
+            surface=self.name,
+            identity=path,
+            place=Span(path, 1),
+            reads=frozenset(reader.seen),
+        )
+        yield launch_of(merged, frame)
+
+
+SURFACE = NemoRlYaml()
+
+
+def _algorithm(root: Section) -> str:
+    return next((name for name in ALGORITHMS if isinstance(root.entries.get(name), Section)), "train")
+
+
+def _may_be(path: str, context: Context) -> bool:
+    """Say by the text alone whether a file could be of this form: a policy, a cluster, or bases."""
+    try:
+        text = f"\n{context.tree.read(path).text}"
+    except Unreadable:
+        return False
+    return any(f"\n{key}:" in text for key in ("policy", "defaults", "cluster"))
+
+
+def _family(context: Context) -> Family:
+    """Find out once for the whole tree who inherits from whom."""
+    family = context.shared.get("nemo-rl family")
+    if isinstance(family, Family):
+        return family
+    family = Family()
+    for path in context.files:
+        if path.endswith(_ENDINGS):
+            for base in _bases(path, context):
+                family.children.setdefault(base, []).append(path)
+    context.shared["nemo-rl family"] = family
+    return family
+
+
+def _bases(path: str, context: Context) -> list[str]:
+    try:
+        if "\ndefaults:" not in f"\n{context.tree.read(path).text}":
+            return []
+        document = load(path, context.reader(), context, MARKING)
+    except Unreadable:
+        return []
+    folder = posixpath.dirname(path)
+    return [posixpath.normpath(posixpath.join(folder, base)) for base, _ in document.bases if base.endswith(_ENDINGS)]
+
+
+def _merged(path: str, context: Context) -> Inherited:
+    try:
+        return inherit(path, context.reader(), context, MARKING)
+    except Unreadable:
+        return Inherited()
+
+
+def _is_launch(found: Inherited) -> bool:
+    """Say whether a merged file holds what every trainer of NeMo-RL needs, or names a base that is out of reach."""
+    policy = found.root.entries.get("policy")
+    if not isinstance(policy, Section):
+        return False
+    engines = ("megatron_cfg", "dtensor_cfg")
+    known = any(name in policy.entries for name in engines) or "model_name" in policy.entries
+    return known and ("cluster" in found.root.entries or bool(found.holes))
