@@ -13,6 +13,7 @@ from meshlint.config.effective import option
 from meshlint.config.launch import Launch, Pin, Write
 from meshlint.config.registry import framework
 from meshlint.config.surface import Context
+from meshlint.config.value import Kind, Origin, written
 from meshlint.config.versions import resolve
 from meshlint.engine.judge import Ground, judge
 from meshlint.place import Span
@@ -20,6 +21,7 @@ from meshlint.rule import LaunchRule, Rule
 from meshlint.sources.tree import Tree
 from meshlint_rules import rules
 
+PLACE = Span("launch.sh", 1)
 RULES = {rule.code: rule for rule in rules()}
 
 
@@ -33,8 +35,8 @@ def below(edge: str) -> str:
 def outcome(edge: Edge, version: str, folder: Path) -> str:
     """Give what the edge's rule says of its config at one version; empty where it is silent."""
     named = {f"@{name}": data for name, data in edge.fields.items()} | dict(edge.keys)
-    writes = tuple(Write(key, option(data, key)) for key, data in named.items())
-    launch = Launch(edge.framework, "pretrain_gpt.py", "test", "launch", Span("launch.sh", 1), writes)
+    writes = tuple(Write(key, written(data, Origin(Kind.WRITTEN, key, PLACE))) for key, data in named.items())
+    launch = Launch(edge.framework, edge.entry, "test", "launch", PLACE, writes)
     model = framework(edge.framework)
     pin = Pin(edge.window.library, f"=={version}", option(version, f"--pin {edge.window.library}={version}"))
     context = Context(Tree(folder, (folder,)), pins=(pin,))

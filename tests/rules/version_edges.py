@@ -15,6 +15,7 @@ from meshlint_rules.ctx.sliding_window import rule as ctx004
 from meshlint_rules.hcp.a2a_p2p_without_sizes import rule as hcp001
 from meshlint_rules.hcp.decentralized_pg import rule as hcp004
 from meshlint_rules.hcp.hybrid_is_another_feature import rule as hcp008
+from meshlint_rules.hcp.load_helper_clears_sizes import rule as hcp009
 from meshlint_rules.hcp.sizes_product import rule as hcp002
 from meshlint_rules.hcp.te_version import rule as hcp005
 from meshlint_rules.pkd.packed_a2a import rule as pkd003
@@ -35,6 +36,7 @@ class Edge:
     fields: Mapping[str, Data] = field(default_factory=dict)
     keys: Mapping[str, Data] = field(default_factory=dict)
     """Keys of the framework itself, where it asks for one."""
+    entry: str = "pretrain_gpt.py"
 
     def __str__(self) -> str:
         return f"{self.code}-{self.window.library}-{self.window.since or ''}-{self.window.until or ''}"
@@ -92,6 +94,14 @@ EDGES = (
         framework="verl",
         keys={"actor_rollout_ref.actor.strategy": "megatron"},
         fields={**CP, "dynamic_context_parallel": True, "packed_sequences": True, "max_seqlen_per_dp_cp_rank": 0},
+    ),
+    Edge(
+        "HCP009",
+        hcp009.CLEARS,
+        "wrong",
+        framework="megatron-bridge",
+        entry="load",
+        keys={"mp_overrides.context_parallel_size": 4},
     ),
     Edge("CTX004", ctx004.ASSERTS, "crash-late", fields={**CP, "window_size": (128, 0)}),
     Edge("CTX005", ctx005.SINKS, "crash-late", fields={**CP, "softmax_type": "learnable"}),

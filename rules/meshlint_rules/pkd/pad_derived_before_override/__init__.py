@@ -1,0 +1,1 @@
+"""PKD008: a pad computed from cp before cp is set."""
