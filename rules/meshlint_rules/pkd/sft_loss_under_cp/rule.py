@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict
+from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Severity, Verdict
 
 
 class SftLossUnderCp(LaunchRule):
@@ -21,6 +21,7 @@ class SftLossUnderCp(LaunchRule):
     may hold none. Without the per-token loss each rank divides by its own number, and a rank with few such tokens
     weighs as much as one with many. Megatron-Bridge refuses it at start; Megatron-LM's `--sft` trains on it without a
     word.
+    There it is a warning: how far the weights are off depends on the masks of the data.
 
     ## Example
 
@@ -83,6 +84,7 @@ def _per_token(config: EffectiveConfig, cp: int, strict: bool) -> Verdict:
         Outcome.CRASH_START if strict else Outcome.WRONG,
         at="calculate_per_token_loss" if written else "context_parallel_size",
         fields=("sft", "context_parallel_size", "calculate_per_token_loss"),
+        severity=Severity.ERROR if strict else Severity.WARNING,
         fix=Fix("Turn calculate_per_token_loss on."),
     )
 
