@@ -6,7 +6,7 @@ asking for a version that nothing pins forks the judgement over every supported 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -14,7 +14,7 @@ from packaging.version import Version
 
 from meshlint.config.fields import FIELDS
 from meshlint.config.framework import Framework, Role, Spelling, Window
-from meshlint.config.launch import Launch, Pin, Write
+from meshlint.config.launch import Launch, Pin
 from meshlint.config.shapes.source import FIELDS as SHAPE_FIELDS
 from meshlint.config.shapes.source import Shapes
 from meshlint.config.value import Data, Kind, Origin, State, Value, default, unknown
@@ -166,13 +166,11 @@ class EffectiveConfig:
 
     def _written(self, name: str) -> Value | None:
         spelt = _spellings(self.framework, self.role).get(name)
-        if not spelt:
+        found = self.launch.latest(spelt) if spelt else None
+        if spelt is None or found is None:
             return None
-        for write in reversed(self.launch.writes):
-            key = write.key if write.key in spelt else _first_reached(write, spelt)
-            if key is not None:
-                return self._parsed(name, write.value, spelt[key].convert)
-        return None
+        key, write = found
+        return self._parsed(name, write.value, spelt[key].convert)
 
     def _parsed(self, name: str, value: Value, convert: object) -> Value:
         if value.is_unknown or not value.origins:
@@ -198,7 +196,3 @@ def _spellings(framework: Framework, role: Role) -> Mapping[str, Mapping[str, Sp
         for key in spelling.keys:
             keys[key.replace("{role}", role.prefix).replace("{parent}", role.parent)] = spelling
     return table
-
-
-def _first_reached(write: Write, keys: Iterable[str]) -> str | None:
-    return next((key for key in keys if write.reaches(key)), None) if "*" in write.key else None

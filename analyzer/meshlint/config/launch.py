@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -73,13 +73,26 @@ class Launch:
     branches: tuple[Branch, ...] = ()
     reads: frozenset[str] = frozenset()
     """Paths, as shown, of every file that took part."""
+    _order: dict[str, int] = field(init=False, default_factory=dict, compare=False, repr=False)
+    """The last place in `writes` of each key, made when it is first asked for, and of each key with `*`."""
+    _wild: dict[str, int] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def find(self, key: str) -> Value | None:
         """Give the value in force for `key`: the last write that reaches it, or None."""
-        for write in reversed(self.writes):
-            if write.reaches(key):
-                return write.value
-        return None
+        found = self.latest((key,))
+        return None if found is None else found[1].value
+
+    def latest(self, keys: Iterable[str]) -> tuple[str, Write] | None:
+        """Give the last write that reaches any of `keys`, and which of them; None where there is none."""
+        if not self._order:
+            self._order.update({write.key: at for at, write in enumerate(self.writes)})
+            self._wild.update({key: at for key, at in self._order.items() if "*" in key})
+        last, reached = -1, ""
+        for key in keys:
+            at = max([self._order.get(key, -1), *(at for p, at in self._wild.items() if fnmatchcase(key, p))])
+            if at > last:
+                last, reached = at, key
+        return None if last < 0 else (reached, self.writes[last])
 
     def history(self, key: str) -> Iterator[Write]:
         """Give every write of `key`, in order."""

@@ -285,6 +285,8 @@ def _from_checkpoint(config: EffectiveConfig, value: Value) -> Value:
 
 def _pattern(config: EffectiveConfig, value: Value) -> Value:
     """Amend `hybrid_layer_pattern`: a hybrid model's may come from its checkpoint; others have none."""
+    if value.is_set or not config.value("use_checkpoint_args").data:
+        return value
     words = (config.launch.entry, *(w.key for w in config.launch.writes))
     hybrid = any("hybrid" in word or "mamba" in word for word in words)
     return _from_checkpoint(config, value) if hybrid else value
