@@ -14,9 +14,9 @@ from typing import Any
 from meshlint.mesh.dims import Axes
 from meshlint.mesh.evaluate import Unresolvable
 from meshlint.mesh.fast import Prover, weakly
-from meshlint.mesh.segment import breaks, condition_of, cut, project, returns
+from meshlint.mesh.segment import condition_of, cut, project
 from meshlint.mesh.simulate import Options, Run, Stuck, Verdict, gate_key, simulate, simulate_on
-from meshlint.mesh.term import Alt, Loop, Node, Op, Terms, walk
+from meshlint.mesh.term import Alt, Loop, Node, Op, Terms, breaks, returns, walk
 
 ROUNDS = 4
 """How many faults of one part are looked for."""
@@ -166,7 +166,7 @@ class Judge:
         while pending:
             node, stop = pending.pop()
             while node is not None and (stop is None or node.shape != stop.shape):
-                join = self.prover.joins.next(node)
+                join = self.terms.joins.next(node)
                 if not self.prover.safe(cut(self.terms, node, join)):
                     if isinstance(node, Alt) and not node.condition.var:
                         pending += [(node.otherwise, join), (node.then, join)]

@@ -79,6 +79,8 @@ class View:
     rank: int
     decide: Callable[[Expr], Any]
     slots: dict[str, Any] = field(default_factory=dict)
+    read: Callable[[str], None] | None = None
+    """Told of each slot that is read."""
 
 
 def truth(value: Any) -> bool:
@@ -139,7 +141,11 @@ def _atom(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
 
 def _recv(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
     slot = expr.args[0]
-    return view.slots[slot] if slot in view.slots else view.decide(expr)
+    if slot not in view.slots:
+        return view.decide(expr)
+    if view.read is not None:
+        view.read(slot)
+    return view.slots[slot]
 
 
 def _not(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from meshlint.mesh.dims import ALL, Axes, Overlap
 from meshlint.mesh.gate import Expr
 from meshlint.mesh.group import Group
-from meshlint.mesh.segment import Joins, breaks, cut, project, returns
-from meshlint.mesh.term import Alt, Exit, Loop, Node, Op, Opaque, Terms, Wait, walk
+from meshlint.mesh.segment import cut, project
+from meshlint.mesh.term import Alt, Exit, Loop, Node, Op, Opaque, Terms, Wait, breaks, returns, walk
 
 DEPTH_CAP = 60
 """How deep branches may nest for a proof."""
@@ -41,7 +41,6 @@ class Prover:
 
     terms: Terms
     axes: Axes
-    joins: Joins = field(default_factory=Joins)
     _known: dict[int, bool] = field(default_factory=dict)
 
     def safe(self, term: Node, depth: int = 0) -> bool:
@@ -63,11 +62,11 @@ class Prover:
                 return False
             if isinstance(node, Loop) and not self._loop(node, depth):
                 return False
-            node = node.rest if isinstance(node, (Op, Wait, Opaque)) else self.joins.next(node)
+            node = node.rest if isinstance(node, (Op, Wait, Opaque)) else self.terms.joins.next(node)
         return True
 
     def _branch(self, node: Alt, depth: int) -> bool:
-        join = self.joins.next(node)
+        join = self.terms.joins.next(node)
         then, otherwise = cut(self.terms, node.then, join), cut(self.terms, node.otherwise, join)
         if not self.safe(then, depth) or not self.safe(otherwise, depth):
             return False
@@ -86,7 +85,7 @@ class Prover:
         return not returns(node.body) or (not node.trip.var and self._after(node, depth))
 
     def _after(self, node: Loop, depth: int) -> bool:
-        join = self.joins.next(node)
+        join = self.terms.joins.next(node)
         ways = (cut(self.terms, node.rest, join), cut(self.terms, node.after_return, join))
         return all(self.safe(way, depth) for way in ways)
 

@@ -157,13 +157,17 @@ def gate_key(node: Alt | Loop) -> object:
     return (node.gate.site.key, condition.id)
 
 
+_Key = tuple[int, tuple[int, ...]]
+"""A fact: its atom's id, and the coordinates that it is decided for."""
+
+
 @dataclass(slots=True)
 class _Pending:
     op: Op
     rank: int
     agree: tuple[Any, ...]
     root: Any
-    value: Any
+    value: tuple[Any, tuple[_Key, ...]] | None
     done: bool = False
     number: int = -1
 
@@ -264,7 +268,7 @@ class _Simulation:
 
     plan: Plan
     prefix: list[int]
-    decided: dict[tuple[int, tuple[int, ...]], _Decided] = field(default_factory=dict)
+    decided: dict[_Key, _Decided] = field(default_factory=dict)
     instances: dict[tuple[int, tuple[int, ...]], _Instance] = field(default_factory=dict)
     views: list[View] = field(default_factory=list)
     events: list[list[_Pending]] = field(default_factory=list)
@@ -272,13 +276,16 @@ class _Simulation:
     paths: list[list[Taken]] = field(default_factory=list)
     left: list[Exit | None] = field(default_factory=list)
     blurred: list[list[Opaque]] = field(default_factory=list)
+    sources: list[dict[str, tuple[_Key, ...]]] = field(default_factory=list)
+    consulted: dict[_Key, None] = field(default_factory=dict)
     steps: int = 0
 
     def run(self) -> Run:
         """Run every rank until none can go on."""
         world = self.plan.layout.mesh.world
         for rank in range(world):
-            self.views.append(View(self.plan.layout, rank, lambda expr, rank=rank: self.decide(expr, rank)))  # type: ignore[misc]
+            self.views.append(self.view(rank))
+            self.sources.append({})
             self.events.append([])
             self.paths.append([])
             self.left.append(None)
@@ -293,6 +300,18 @@ class _Simulation:
                     waits[rank] = next(walkers[rank], None)
                     moved = True
         return self._result()
+
+    def view(self, rank: int) -> View:
+        """Make what one rank sees."""
+
+        def decide(expr: Expr) -> Any:
+            return self.decide(expr, rank)
+
+        def read(slot: str) -> None:
+            for key in self.sources[rank].get(slot, ()):
+                self.ask(self.decided[key], rank)
+
+        return View(self.plan.layout, rank, decide, read=read)
 
     def walk(self, rank: int) -> Generator[_Pending, None, None]:
         """Walk the term as one rank; yields what it waits for."""
@@ -371,8 +390,13 @@ class _Simulation:
             index = self.prefix[place] if place < len(self.prefix) else 0
             domain = self.plan.domains.get(expr.id, (True, False))
             found = self.decided[expr.id, setting] = _Decided(expr, setting, domain, index, set())
-        found.asked.add(rank)
+        self.ask(found, rank)
         return found.domain[found.index]
+
+    def ask(self, fact: _Decided, rank: int) -> None:
+        """Remember that a rank knows a fact, by itself or by a value that was sent to it."""
+        fact.asked.add(rank)
+        self.consulted[fact.atom.id, fact.setting] = None
 
     def setting(self, expr: Expr, rank: int) -> tuple[int, ...]:
         """Give the coordinates that a fact is a function of."""
@@ -390,7 +414,8 @@ class _Simulation:
         agree = tuple(evaluate(item, view) for item in op.agree)
         pending = _Pending(op, rank, agree, root, None)
         if op.value is not None and rank == (members[0] if root is None else root):
-            pending.value = (evaluate(op.value, view),)
+            self.consulted.clear()
+            pending.value = (evaluate(op.value, view), tuple(self.consulted))
         key = (self.plan.channels[op.group], members)
         instance = self.instances.get(key)
         if instance is None:
@@ -414,14 +439,15 @@ class _Simulation:
                 self.receive(head, value)
             instance.fired += 1
 
-    def receive(self, pending: _Pending, value: tuple[Any] | None) -> None:
-        """Leave the matched value in the slots of a member."""
+    def receive(self, pending: _Pending, value: tuple[Any, tuple[_Key, ...]] | None) -> None:
+        """Leave the matched value in the slots of a member, and what it was computed from."""
         slots = self.views[pending.rank].slots
         for slot in pending.op.into:
             if value is None or pending.op.kind in REDUCES:
                 slots.pop(slot, None)
             else:
                 slots[slot] = value[0]
+                self.sources[pending.rank][slot] = value[1]
 
     def _result(self) -> Run:
         stuck = tuple(self._stuck())

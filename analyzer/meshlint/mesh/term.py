@@ -197,12 +197,112 @@ def count(term: Node) -> int:
 
 
 @dataclass(slots=True)
+class Joins:
+    """Post-dominators of the nodes of one table, by shape; computed on demand and kept.
+
+    `up[shape]` is the node to which every way from that node leads next; None at the ends. Ways that leave the program
+    by an exception lead nowhere and do not count.
+    """
+
+    up: dict[int, Node | None] = field(default_factory=dict)
+    dead: set[int] = field(default_factory=set)
+    depth: dict[int, int] = field(default_factory=dict)
+
+    def of(self, left: Node, right: Node) -> Node | None:
+        """Give where two ways meet, or None."""
+        self._fill(left)
+        self._fill(right)
+        if left.shape in self.dead or right.shape in self.dead:
+            return None
+        return self._meet(left, right)
+
+    def next(self, node: Node) -> Node | None:
+        """Give the nearest node that every way from `node` passes, or None if the ways end apart."""
+        self._fill(node)
+        return self.up[node.shape]
+
+    def _fill(self, term: Node) -> None:
+        stack = [term]
+        while stack:
+            node = stack[-1]
+            below = [child for child in _ways(node) if child.shape not in self.up]
+            if below:
+                stack += below
+                continue
+            stack.pop()
+            if node.shape not in self.up:
+                joined = self._joined(self._living(node))
+                self.up[node.shape] = joined
+                self.depth[node.shape] = 0 if joined is None else self.depth[joined.shape] + 1
+
+    def _living(self, node: Node) -> tuple[Node, ...]:
+        ways = _ways(node)
+        living = tuple(way for way in ways if way.shape not in self.dead)
+        if isinstance(node, Exit) or (ways and not living):
+            self.dead.add(node.shape)
+        return living
+
+    def _joined(self, ways: tuple[Node, ...]) -> Node | None:
+        if not ways:
+            return None
+        joined: Node | None = ways[0]
+        for way in ways[1:]:
+            joined = self._meet(joined, way)
+        return joined
+
+    def _meet(self, left: Node | None, right: Node | None) -> Node | None:
+        while left is not None and right is not None and left.shape != right.shape:
+            if self.depth[left.shape] >= self.depth[right.shape]:
+                left = self.up[left.shape]
+            else:
+                right = self.up[right.shape]
+        return left if right is not None else None
+
+
+def _ways(node: Node) -> tuple[Node, ...]:
+    """Give where control can go: a loop's body is inside of the loop, its return only if there is one."""
+    if isinstance(node, Loop):
+        return (node.rest, node.after_return) if returns(node.body) else (node.rest,)
+    return children(node)
+
+
+def returns(body: Node) -> bool:
+    """Say whether a loop body holds a `return`."""
+    return _holds(body, Return)
+
+
+def breaks(body: Node) -> bool:
+    """Say whether a loop body leaves its loop: `break`, `return` or an exit."""
+    return _holds(body, (Break, Return, Exit))
+
+
+def _holds(body: Node, kinds: type[Node] | tuple[type[Node], ...]) -> bool:
+    seen: set[int] = set()
+    stack: list[Node] = [body]
+    while stack:
+        node = stack.pop()
+        if node.id in seen:
+            continue
+        seen.add(node.id)
+        if isinstance(node, kinds):
+            return True
+        if isinstance(node, Loop):
+            stack += [node.rest, node.after_return]
+            if _holds(node.body, (Return, Exit)):
+                return True
+        else:
+            stack += children(node)
+    return False
+
+
+@dataclass(slots=True)
 class Terms:
     """The table of one program's terms. Nodes of one table share; never mix tables."""
 
     values: Values = field(default_factory=Values)
     _nodes: dict[tuple[Any, ...], Node] = field(default_factory=dict)
     _shapes: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    joins: Joins = field(default_factory=Joins)
 
     @property
     def nil(self) -> Node:
@@ -281,16 +381,24 @@ class Terms:
         return self._make(Opaque, facts, (rest,), over or (), 0, (over, rest, site))
 
     def alt(self, condition: Expr, then: Node, otherwise: Node, gate: Gate) -> Node:
-        """Make a branch: joins equal sides, lifts equal first events, drops the arm of a known condition."""
+        """Make a branch: joins equal sides, lifts equal first events, drops the arm of a known condition.
+
+        Events after the place where both sides meet are left there, so that a gate keeps what stands inside of it.
+        """
         if condition.op == "lit":
             return then if condition.args[0] else otherwise
         if condition.op == "not":
             return self.alt(condition.args[0], otherwise, then, _flipped(gate))
+        if then.shape == otherwise.shape:
+            return then
         lifted: list[tuple[Op, Op]] = []
-        then, otherwise = _resolved(then, condition, True), _resolved(otherwise, condition, False)
-        while isinstance(then, Op) and isinstance(otherwise, Op) and _liftable(then, otherwise, condition):
+        join = self.joins.of(then, otherwise)
+        ends = -1 if join is None else join.shape
+        while isinstance(then, Op) and isinstance(otherwise, Op) and ends not in (then.shape, otherwise.shape):
+            if not _liftable(then, otherwise, condition):
+                break
             lifted.append((then, otherwise))
-            then, otherwise = _resolved(then.rest, condition, True), _resolved(otherwise.rest, condition, False)
+            then, otherwise = then.rest, otherwise.rest
         node = then if then.shape == otherwise.shape else self._alt(condition, then, otherwise, gate)
         for first, second in reversed(lifted):
             node = self._merged(condition, first, second, node)
@@ -447,12 +555,6 @@ def _joined(groups: tuple[Group, ...], below: tuple[Node, ...]) -> tuple[Group, 
 
 def _flipped(gate: Gate) -> Gate:
     return Gate(gate.site, gate.form, gate.leaves, not gate.leaves_if, gate.end_line, gate.exit_site)
-
-
-def _resolved(node: Node, condition: Expr, holds: bool) -> Node:
-    while isinstance(node, Alt) and node.condition is condition:
-        node = node.then if holds else node.otherwise
-    return node
 
 
 def _liftable(first: Op, second: Op, condition: Expr) -> bool:

@@ -1,0 +1,79 @@
+"""Compares the engine with the reference over random protocols; counts what it saw and what disagreed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from reference import Shape, Translator, judge, mesh_for, write
+
+from meshlint.mesh.blame import Judge, blame
+from meshlint.mesh.dims import STANDARD
+from meshlint.mesh.fast import Prover
+from meshlint.mesh.simulate import Options, simulate_on
+
+SHAPES = (
+    Shape(),
+    Shape(groups=("tp", "dp"), statements=("op", "op", "op", "if", "if", "async", "async")),
+    Shape(groups=("tp", "dp"), conditions=("first", "odd"), statements=("op", "op", "if")),
+    Shape(statements=("op", "op", "if", "if", "prefix", "return"), conditions=("first", "contract", "config")),
+    Shape(
+        groups=("pp", "embd", "tp"),
+        conditions=("first", "last", "member", "contract"),
+        statements=("op", "op", "if", "if", "return", "for"),
+        sizes=(("tp", 2), ("pp", 3)),
+    ),
+)
+
+
+def compare(seed: int, counts: Counter[str]) -> list[str]:
+    """Judge one random protocol in every way; gives what disagrees."""
+    shape = SHAPES[seed % len(SHAPES)]
+    program = write(seed, shape)
+    expected = judge(program, shape)
+    if expected is None:
+        counts["too many valuations"] += 1
+        return []
+    translator = Translator()
+    term = translator.term(program)
+    mesh = mesh_for(shape)
+    verdict = simulate_on(term, mesh)
+    if not verdict.known:
+        counts["no verdict"] += 1
+        return []
+    counts["compared"] += 1
+    counts["refuted" if expected.refuted else "safe"] += 1
+    wrong = []
+    if (verdict.run is not None) != expected.refuted:
+        wrong.append(f"{seed}: simulation says {verdict.run is not None}, reference {expected.refuted}")
+    if Prover(translator.terms, STANDARD).safe(term):
+        counts["proven"] += 1
+        if expected.refuted:
+            wrong.append(f"{seed}: proven safe, but the reference refutes it")
+    if verdict.run is not None:
+        wrong += _blamed(seed, program, shape, term, verdict.run, counts)
+    wrong += _judged(seed, translator, term, expected.refuted, counts)
+    return wrong
+
+
+def _blamed(seed: int, program: Any, shape: Shape, term: Any, run: Any, counts: Counter[str]) -> list[str]:
+    found = blame(term, run, Options())
+    if found.node is None:
+        counts["no gate blamed"] += 1
+        return [] if not any(run.paths) else [f"{seed}: no gate blamed"]
+    if not found.removed:
+        counts["several faults"] += 1
+        return []
+    counts["blamed"] += 1
+    mended = judge(program, shape, {found.node.gate.site.span.line: found.forced})
+    return [] if mended is not None and not mended.refuted else [f"{seed}: forcing the blamed gate mends nothing"]
+
+
+def _judged(seed: int, translator: Translator, term: Any, refuted: bool, counts: Counter[str]) -> list[str]:
+    faults = [fault for fault in Judge(translator.terms, STANDARD).faults(term) if fault.grade == "mesh"]
+    if faults and not refuted:
+        counts["parts refuted, whole safe"] += 1
+        return [f"{seed}: parts refuted, whole safe"]
+    if refuted and not faults:
+        counts["whole refuted, parts silent"] += 1
+    return []
