@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -104,7 +105,7 @@ def settings_for(paths: tuple[str, ...], chosen: Given) -> Settings:
             if not chosen.config.is_file():
                 raise click.UsageError(f"there is no settings file `{chosen.config}`")
             return load(chosen.config.resolve())
-        start = Path(paths[0] if paths else ".").resolve()
+        start = Path(os.path.realpath(paths[0] if paths else "."))  # which never raises, for a circle of links too
         file = find(start if start.is_dir() else start.parent)
         return load(file) if file is not None else Settings()
     except SettingsError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -148,10 +148,9 @@ def overlay(launch: Launch, options: Options) -> Launch:
     return changed
 
 
-def unreadable(scope: Scope, context: Context, claimed: Iterable[str]) -> Iterator[Problem]:
-    """Give the problems of given paths that no surface looked at: they are read, to say why nothing came of them."""
-    done = set(claimed)
-    for path in sorted(scope.named - done):
+def unreadable(scope: Scope, context: Context) -> Iterator[Problem]:
+    """Give the problems of given paths that hold launches by their name: they are read, to say why nothing came."""
+    for path in sorted(scope.named):
         if PurePosixPath(path).suffix not in SUFFIXES:
             continue
         try:

@@ -85,7 +85,7 @@ def inspect(paths: Sequence[str], options: Options, why: str = "") -> tuple[list
         for variants in gather.launches(entry, context, options, failures)
         for launch in variants
     ]
-    context.problems += gather.unreadable(scope, context, (view.launch.place.path for view in views))
+    context.problems += gather.unreadable(scope, context)
     if failures:
         raise RuntimeError(failures[0])
     return views, context.problems

@@ -81,8 +81,7 @@ def _check_launches(scope: Scope, context: Context, options: Options, rules: Rul
             options.tick(number, len(entries), entry.path)
         for variants in gather.launches(entry, context, options, outcome.failures):
             judge_launch(variants, context, active, outcome)
-    claimed = {entry.path for entry in entries}
-    context.problems += gather.unreadable(scope, context, claimed)
+    context.problems += gather.unreadable(scope, context)
 
 
 def judge_launch(variants: Sequence[Launch], context: Context, rules: Iterable[LaunchRule], outcome: Outcome) -> None:

