@@ -235,19 +235,19 @@ class Resolver:
         key = id(item) if not self._relative(item) else hash((id(item), path))
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._resolved(item, path)
+            known = self._known[key] = self._resolved(item, path, key)
         return known
 
     def _relative(self, item: Leaf) -> bool:
         return "${." in str(item.value.data) or ":." in str(item.value.data)
 
-    def _resolved(self, item: Leaf, path: Path) -> Found:
-        if id(item) in self._busy:
+    def _resolved(self, item: Leaf, path: Path, key: int) -> Found:
+        if key in self._busy:
             return Found(Leaf(unknown("its interpolation leads back to itself", *item.value.origins)), path)
         if len(self._busy) > MAX_DEPTH:
             reason = f"its interpolation goes through more than {MAX_DEPTH} others"
             return Found(Leaf(unknown(reason, *item.value.origins)), path)
-        self._busy.append(id(item))
+        self._busy.append(key)
         try:
             return self._template(parse_template(str(item.value.data)), item.value, path)
         except NotParsed as problem:

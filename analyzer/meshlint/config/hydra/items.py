@@ -103,18 +103,21 @@ class _Builder:
         if node.kind == "sequence":
             items = tuple(self.item(n) for n in node.items)
             return listing(items, self.marking.value((), "[...]", node.span))
+        own = {id(key) for key, _ in node.entries}
+        mine: set[str] = set()
         entries: dict[str, Item] = {}
-        for name, _, value in node.pairs():
+        for name, key, value in node.pairs():
             if self.left < 0:
                 break
             item = self.item(value)
-            before = entries.get(name)
-            entries[name] = item if before is None or name == "<<" else _again(before, item)
+            entries[name] = _again(entries[name], item) if name in mine else item
+            if id(key) in own:
+                mine.add(name)
         return section(entries, self.marking.value(None, "", node.span).origins[0])
 
 
 def _again(before: Item, item: Item) -> Item:
-    """Keep the value that a duplicate key had before; merge keys (`<<`) also come here and mean an override."""
+    """Keep the value that a duplicate key of one mapping had before (a key behind a merge `<<` is no duplicate)."""
     if isinstance(before, Leaf) and isinstance(item, Leaf):
         return replace(item, earlier=(*before.earlier, before.value))
     return item
