@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
-from reference import Shape, Translator, judge, mesh_for, write
+from reference import Shape, Translator, condition_at, judge, mesh_for, write
 
 from meshlint.mesh.blame import Judge, blame
-from meshlint.mesh.dims import STANDARD
+from meshlint.mesh.dims import STANDARD, Mesh
 from meshlint.mesh.fast import Prover
 from meshlint.mesh.simulate import Options, simulate_on
+from meshlint.mesh.term import Alt
 
 SHAPES = (
     Shape(),
@@ -52,7 +54,7 @@ def compare(seed: int, counts: Counter[str]) -> list[str]:
             wrong.append(f"{seed}: proven safe, but the reference refutes it")
     if verdict.run is not None:
         wrong += _blamed(seed, program, shape, term, verdict.run, counts)
-    wrong += _judged(seed, translator, term, expected.refuted, counts)
+    wrong += _judged(seed, program, shape, translator, term, expected.refuted, counts)
     return wrong
 
 
@@ -65,15 +67,28 @@ def _blamed(seed: int, program: Any, shape: Shape, term: Any, run: Any, counts: 
         counts["several faults"] += 1
         return []
     counts["blamed"] += 1
-    mended = judge(program, shape, {found.node.gate.site.span.line: found.forced})
+    line = found.node.gate.site.span.line
+    flipped = isinstance(found.node, Alt) and Translator().expr(condition_at(program, line)).op == "not"
+    mended = judge(program, shape, {line: not found.forced if flipped else found.forced})
     return [] if mended is not None and not mended.refuted else [f"{seed}: forcing the blamed gate mends nothing"]
 
 
-def _judged(seed: int, translator: Translator, term: Any, refuted: bool, counts: Counter[str]) -> list[str]:
+def _shape_of(shape: Shape, mesh: Mesh) -> Shape:
+    sizes = tuple((name, mesh.extent(STANDARD.mask(name))) for name, _ in shape.sizes)
+    return replace(shape, sizes=sizes)
+
+
+def _judged(
+    seed: int, program: Any, shape: Shape, translator: Translator, term: Any, refuted: bool, counts: Counter[str]
+) -> list[str]:
     faults = [fault for fault in Judge(translator.terms, STANDARD).faults(term) if fault.grade == "mesh"]
-    if faults and not refuted:
-        counts["parts refuted, whole safe"] += 1
-        return [f"{seed}: parts refuted, whole safe"]
+    for fault in faults:
+        there = judge(program, _shape_of(shape, fault.run.mesh))
+        if there is None:
+            counts["too many valuations"] += 1
+        elif not there.refuted:
+            counts["parts refuted, whole safe"] += 1
+            return [f"{seed}: parts refuted, whole safe"]
     if refuted and not faults:
         counts["whole refuted, parts silent"] += 1
     return []

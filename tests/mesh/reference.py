@@ -125,14 +125,38 @@ class Writer:
         return ("fact", f"{kind[:4]}{self.rng.randint(0, 2)}", kind, "")
 
     def trip(self) -> tuple[Any, ...]:
-        return self.rng.choice((
-            ("literal", 2), ("count", "steps", "config"), ("count", "batches", "contract"), ("rank", self.shape.sizes[0][0]),
-            ("rank", self.shape.sizes[1][0]),
-        ))  # fmt: skip
+        counts = (("count", "steps", "config"), ("count", "batches", "contract"))
+        return self.rng.choice((("literal", 2), *counts, *(("rank", name) for name, _ in self.shape.sizes)))
 
 
 def write(seed: int, shape: Shape) -> list[tuple[Any, ...]]:
-    return Writer(random.Random(seed), shape).block(0, 0, 4)
+    return pruned(Writer(random.Random(seed), shape).block(0, 0, 4))
+
+
+def pruned(program: Any) -> list[tuple[Any, ...]]:
+    """Leave out branches and loops that do nothing: nobody asks their conditions."""
+    kept: list[tuple[Any, ...]] = []
+    for statement in program:
+        if statement[0] == "if":
+            statement = (*statement[:3], pruned(statement[3]), pruned(statement[4]))
+            if unlined(statement[3]) == unlined(statement[4]):
+                kept += statement[3]
+                continue
+        if statement[0] == "for":
+            statement = (*statement[:3], pruned(statement[3]))
+            if not statement[3] or statement[3] == [("break",)]:
+                continue
+        kept.append(statement)
+    return kept
+
+
+def unlined(program: Any) -> Any:
+    """Give statements without their lines."""
+    if isinstance(program, list):
+        return [unlined(statement) for statement in program]
+    if program[0] in ("op", "wait", "raise", "if", "for"):
+        return (program[0], *(unlined(part) if isinstance(part, list) else part for part in program[2:]))
+    return program
 
 
 # The same protocol as a term.
@@ -428,6 +452,18 @@ class Outcome:
     refuted: bool
     valuations: int
     any_stuck: bool
+
+
+def condition_at(program: Any, line: int) -> tuple[Any, ...]:
+    """Give the condition of the branch at a line."""
+    for statement in program:
+        if statement[0] == "if" and statement[1] == line:
+            return statement[2]
+        below = statement[3:] if statement[0] in ("if", "for") else ()
+        for block in below:
+            if found := condition_at(block, line):
+                return found
+    return ()
 
 
 def judge(

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from meshlint.mesh.choose import Facts, sizes_only
 from meshlint.mesh.dims import Axes
 from meshlint.mesh.evaluate import Unresolvable
 from meshlint.mesh.fast import Prover, weakly
+from meshlint.mesh.gate import Expr
 from meshlint.mesh.segment import condition_of, cut, project
 from meshlint.mesh.simulate import Options, Run, Stuck, Verdict, gate_key, simulate, simulate_on
 from meshlint.mesh.term import Alt, Loop, Node, Op, Terms, breaks, returns, walk
@@ -138,6 +140,18 @@ def _again(stuck: Stuck, run: Run) -> bool:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a part stands: the loop around it, and what is known of sizes there."""
+
+    loop: Loop | None = None
+    facts: Facts = ()
+
+    def knowing(self, condition: Expr, holds: bool) -> _Place:
+        """Add a test of sizes."""
+        return _Place(self.loop, (*self.facts, (condition, holds))) if sizes_only(condition) else self
+
+
 @dataclass(slots=True)
 class Judge:
     """Judges terms of one table. `unjudged` counts the parts that reached a bound."""
@@ -147,7 +161,7 @@ class Judge:
     prover: Prover = field(init=False)
     unjudged: int = 0
     simulated: int = 0
-    _answers: dict[tuple[int, Options], Verdict] = field(default_factory=dict)
+    _answers: dict[tuple[int, Options, Facts], Verdict] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Share one prover, so that answers are kept."""
@@ -156,36 +170,47 @@ class Judge:
     def faults(self, term: Node) -> tuple[Fault, ...]:
         """Give the faults of a term, by place; one for each gate and communicator."""
         found: dict[object, Fault] = {}
-        for fault in self._spine(term, None, None):
+        for fault in self._spine(term, None, _Place()):
             found.setdefault(fault.key, fault)
         return tuple(sorted(found.values(), key=lambda fault: str(fault.order)))
 
-    def _spine(self, term: Node, end: Node | None, loop: Loop | None) -> Iterator[Fault]:
-        """Walk from join to join; `end` is where the enclosing branch meets, `loop` the enclosing loop."""
-        pending: list[tuple[Node | None, Node | None]] = [(term, end)]
+    def _spine(self, term: Node, end: Node | None, place: _Place) -> Iterator[Fault]:
+        """Walk from join to join; `end` is where the enclosing branch meets."""
+        pending: list[tuple[Node | None, Node | None, _Place]] = [(term, end, place)]
         while pending:
-            node, stop = pending.pop()
+            node, stop, here = pending.pop()
             while node is not None and (stop is None or node.shape != stop.shape):
                 join = self.terms.joins.next(node)
                 if not self.prover.safe(cut(self.terms, node, join)):
                     if isinstance(node, Alt) and not node.condition.var:
-                        pending += [(node.otherwise, join), (node.then, join)]
+                        pending.append((node.otherwise, join, here.knowing(node.condition, False)))
+                        pending.append((node.then, join, here.knowing(node.condition, True)))
                     elif isinstance(node, Loop) and not node.trip.var and not (node.body.var and breaks(node.body)):
-                        yield from self._spine(node.body, None, node)
+                        yield from self._spine(node.body, None, _Place(node, here.facts))
                         if returns(node.body):
-                            pending += [(node.after_return, join), (node.rest, join)]
+                            pending += [(node.after_return, join, here), (node.rest, join, here)]
                     else:
-                        yield from self._part(node, join, loop)
+                        yield from self._part(node, join, here)
+                here = self._after(node, here)
                 node = join
 
-    def _part(self, node: Node, join: Node | None, loop: Loop | None) -> Iterator[Fault]:
+    def _after(self, node: Node, place: _Place) -> _Place:
+        """Add what is known of sizes after a branch of which one side leaves the program."""
+        if not isinstance(node, Alt) or node.condition.var:
+            return place
+        dead = self.terms.joins.dead
+        if node.then.shape in dead:
+            return place.knowing(node.condition, False)
+        return place.knowing(node.condition, True) if node.otherwise.shape in dead else place
+
+    def _part(self, node: Node, join: Node | None, place: _Place) -> Iterator[Fault]:
         """Judge what stands between `node` and its join."""
         part = cut(self.terms, node, join)
         if isinstance(node, Op):
             part = self.terms.again(node, self.terms.nil, node.site)
-        context = node if loop is None else self.terms.then(node, loop)
+        context = node if place.loop is None else self.terms.then(node, place.loop)
         for options, grade in self._phases(part):
-            found = list(self._rounds(part, context, options, grade))
+            found = list(self._rounds(part, context, options, grade, place.facts))
             yield from found
             if found:
                 return
@@ -197,14 +222,14 @@ class Judge:
         if any(isinstance(node, (Alt, Loop)) and condition_of(node).local for node in walk(part)):
             yield Options(free_locals=True), "local"
 
-    def _rounds(self, part: Node, context: Node, options: Options, grade: str) -> Iterator[Fault]:
-        if self._verdict(part, options).run is None:
+    def _rounds(self, part: Node, context: Node, options: Options, grade: str, facts: Facts) -> Iterator[Fault]:
+        if self._verdict(part, options, facts).run is None:
             return
         keys = {group.partition for group in part.groups}
         term = project(self.terms, context, lambda group: group.partition in keys, waits=True)
         inside = {gate_key(node) for node in walk(part) if isinstance(node, (Alt, Loop))}
         for _ in range(ROUNDS):
-            run = self._verdict(term, options).run
+            run = self._verdict(term, options, facts).run
             if run is None:
                 return
             found = blame(term, run, options)
@@ -220,17 +245,17 @@ class Judge:
         also = tuple(item for item in run.stuck if item is not stuck)
         return Fault(node, stuck, run, term, context, grade, weak, found.forced, found.removed, also)
 
-    def _verdict(self, term: Node, options: Options) -> Verdict:
-        key = (term.id, options)
+    def _verdict(self, term: Node, options: Options, facts: Facts) -> Verdict:
+        key = (term.id, options, facts)
         if key not in self._answers:
-            verdict = self._simulated(term, options)
+            verdict = self._simulated(term, options, facts)
             self.unjudged += not verdict.known
             self.simulated += verdict.runs
             self._answers[key] = verdict
         return self._answers[key]
 
-    def _simulated(self, term: Node, options: Options) -> Verdict:
+    def _simulated(self, term: Node, options: Options, facts: Facts) -> Verdict:
         try:
-            return simulate(term, self.axes, options)
+            return simulate(term, self.axes, options, facts)
         except Unresolvable:
             return Verdict(None, False)

@@ -13,6 +13,7 @@ from itertools import product
 from math import prod
 
 from meshlint.mesh.dims import ALL, Axes, Mesh
+from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse, truth
 from meshlint.mesh.gate import Expr
 from meshlint.mesh.group import Group
 from meshlint.mesh.term import Alt, Loop, Node, Op, walk
@@ -73,9 +74,13 @@ class _Wants:
     sizes: dict[int, set[int]] | None = None
 
 
-def _wants(term: Node) -> _Wants:
+Facts = tuple[tuple[Expr, bool], ...]
+"""What is known of sizes where a part of a program stands: tests of sizes, and whether they hold."""
+
+
+def _wants(term: Node, facts: Facts) -> _Wants:
     wants = _Wants([], [group.dims for group in term.groups if group.dims != ALL], sizes={})
-    for expr in parts(expressions(term)):
+    for expr in parts((*expressions(term), *(fact for fact, _ in facts))):
         _want(expr, wants)
     return wants
 
@@ -122,19 +127,32 @@ def _literal(expr: Expr) -> int:
     return expr.args[0] if expr.op == "lit" and isinstance(expr.args[0], int) and expr.args[0] < RANK_CAP else -1
 
 
-def meshes(term: Node, axes: Axes) -> tuple[Mesh, ...]:
-    """Give the meshes to try, smallest first; empty where every one would hold more than the cap of ranks."""
-    wants = _wants(term)
+def meshes(term: Node, axes: Axes, facts: Facts = ()) -> tuple[Mesh, ...]:
+    """Give the meshes to try, smallest first; empty where none of at most RANK_CAP ranks is feasible."""
+    wants = _wants(term, facts)
     classes = _classes(wants, axes)
     options = [(leaf, _sizes_of(mask, wants)) for leaf, mask in classes]
     found: dict[Mesh, None] = {}
     for sizes in sorted(product(*(sizes for _, sizes in options)), key=_cost):
         chosen = {leaf: size for (leaf, _), size in zip(options, sizes, strict=True)}
         for mesh in _completed(chosen, axes, wants.world):
-            found.setdefault(mesh)
+            if _feasible(mesh, facts):
+                found.setdefault(mesh)
         if len(found) >= MESH_CAP:
             break
     return tuple(found)[:MESH_CAP]
+
+
+def _feasible(mesh: Mesh, facts: Facts) -> bool:
+    try:
+        return all(truth(evaluate(fact, View(Layout(mesh), 0, refuse))) is holds for fact, holds in facts)
+    except Unresolvable:
+        return False
+
+
+def sizes_only(expr: Expr) -> bool:
+    """Say whether an expression is computed from sizes alone, so that it is a fact about the mesh."""
+    return not expr.var and all(part.op not in ("atom", "recv") for part in parts((expr,))) and expr.op != "lit"
 
 
 def _cost(sizes: tuple[int, ...]) -> tuple[int, int, tuple[int, ...]]:

@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from meshlint.mesh.choose import expressions, meshes, parts
+from meshlint.mesh.choose import Facts, expressions, meshes, parts
 from meshlint.mesh.dims import Axes, Mesh
 from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, truth
 from meshlint.mesh.gate import Expr, Origin, atoms
@@ -596,10 +596,13 @@ def simulate_on(term: Node, mesh: Mesh, options: Options | None = None) -> Verdi
     return Verdict(refuting_run(runs, chosen), True, len(runs), mesh)
 
 
-def simulate(term: Node, axes: Axes, options: Options | None = None) -> Verdict:
-    """Simulate on the smallest feasible meshes: the first fault counts; known only if every mesh could be judged."""
+def simulate(term: Node, axes: Axes, options: Options | None = None, facts: Facts = ()) -> Verdict:
+    """Simulate on the smallest feasible meshes: the first fault counts; known only if every mesh could be judged.
+
+    `facts` are tests of sizes that hold (or not) where the term stands.
+    """
     known, runs, last = True, 0, None
-    for mesh in meshes(term, axes):
+    for mesh in meshes(term, axes, facts):
         try:
             verdict = simulate_on(term, mesh, options)
         except Unresolvable:
