@@ -181,7 +181,7 @@ _EXECUTION: tuple[Row, ...] = (
     ("use_megatron_fsdp", as_bool, "Megatron-FSDP"),
     ("data_parallel_sharding_strategy", as_name, "what Megatron-FSDP shards"),
     ("use_torch_fsdp2", as_bool, "PyTorch FSDP2"),
-    ("cuda_graph_impl", as_name, "none, local, transformer_engine or full_iteration"),
+    ("cuda_graph_impl", as_name, "local, transformer_engine or full_iteration; None: off"),
     ("cuda_graph_modules", as_names, "what is captured; before core 0.18 called cuda_graph_scope"),
     ("cpu_offloading", as_bool, "activations are moved to the host"),
     ("moe_token_dispatcher_type", as_name, "allgather, alltoall or flex"),

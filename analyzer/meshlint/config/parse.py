@@ -103,7 +103,7 @@ def as_data(data: Data) -> Data:
 def as_name(data: Data) -> Data:
     """Read a word of a fixed set, in lower case; an enum's member (`AttnBackend.flash`) gives its name."""
     word = as_str(data)
-    return word if word is None else str(word).rsplit(".", 1)[-1].lower()
+    return word if word is None else str(word).rsplit(".", 1)[-1].strip().lower()
 
 
 def as_names(data: Data) -> Data:

@@ -70,9 +70,7 @@ _KEYS = (
     Spelling(
         "use_tp_pp_dp_mapping", ("dist.use_tp_pp_dp_mapping",), source="training/config.py, DistributedInitConfig"
     ),
-    Spelling(
-        "use_megatron_fsdp", ("ddp.use_megatron_fsdp", "dist.use_megatron_fsdp"), source="training/config.py:1110"
-    ),
+    Spelling("use_megatron_fsdp", ("dist.use_megatron_fsdp",), source="training/config.py:1110"),
     Spelling("use_torch_fsdp2", ("dist.use_torch_fsdp2",), source="training/config.py, DistributedInitConfig"),
     Spelling("micro_batch_size", ("train.micro_batch_size",), source="training/config.py:442"),
     Spelling("global_batch_size", ("train.global_batch_size",), source="training/config.py:442"),

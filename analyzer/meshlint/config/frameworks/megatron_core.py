@@ -169,7 +169,6 @@ DEFAULTS: tuple[Default, ...] = (
     Default("fp8_multi_head_attention", False, f"{_TC}:480"),
     Default("recompute_modules", ("core_attn",), f"{_TC}:1193, where none are given", Window(CORE, since="0.12")),
     Default("distribute_saved_activations", False, f"{_TC}:408"),
-    Default("cuda_graph_impl", "none", f"{_TC}:776"),
     Default("overlap_p2p_comm", False, f"{_MPC}:297"),
     Default("batch_p2p_comm", True, f"{_MPC}:302"),
     Default("overlap_grad_reduce", False, f"{_DDPC}:14"),
@@ -198,9 +197,10 @@ DEFAULTS: tuple[Default, ...] = (
 def named(rows: Rows, *prefixes: str, only: Iterable[str] = (), without: Iterable[str] = ()) -> tuple[Spelling, ...]:
     """Spell fields by their own names behind each prefix; `only` some of them, or `without` some."""
     wanted, left_out = frozenset(only), frozenset(without)
+    sources = dict(reversed(rows))
     return tuple(
-        Spelling(field, tuple(prefix + field for prefix in prefixes), source=source)
-        for field, source in rows
+        Spelling(field, tuple(prefix + field for prefix in prefixes), source=sources[field])
+        for field in dict.fromkeys(field for field, _ in rows)
         if field not in left_out and (not wanted or field in wanted)
     )
 

@@ -100,13 +100,10 @@ _FLAGS = (
         ("use_mp_args_from_checkpoint_args",),
         source="main training/config/training_config.py:477",
     ),
-    Spelling("recompute_granularity", ("recompute_granularity",), source="transformer/transformer_config.py:383"),
     Spelling("recompute_granularity", ("recompute_activations",), means("selective"), ":2009"),
     Spelling("overlap_p2p_comm", ("no_overlap_p2p_communication",), negated, ":2232"),
-    Spelling("use_distributed_optimizer", ("use_distributed_optimizer",), source=":2283"),
     Spelling("use_megatron_fsdp", ("use_megatron_fsdp", "use_custom_fsdp"), source=":2305; custom in 0.12 and 0.13"),
     Spelling("use_torch_fsdp2", ("use_torch_fsdp2",), source=":2335"),
-    Spelling("cuda_graph_impl", ("cuda_graph_impl",), source="transformer/transformer_config.py:776"),
     Spelling("cuda_graph_impl", ("enable_cuda_graph",), means("local"), "core_v0.15.3 arguments.py, deprecated since"),
     Spelling(
         "cuda_graph_impl",
@@ -114,7 +111,7 @@ _FLAGS = (
         means("transformer_engine"),
         "core_v0.15.3 arguments.py, deprecated since",
     ),
-    Spelling("cuda_graph_modules", ("cuda_graph_modules", "cuda_graph_scope"), source=":1430, new name since 0.18"),
+    Spelling("cuda_graph_modules", ("cuda_graph_scope",), source=":1430, deprecated since 0.18"),
 )
 
 _ARGS = "core_v0.16.1 megatron/training/arguments.py"
@@ -219,7 +216,12 @@ def layers(config: EffectiveConfig, value: Value) -> Value:
 
 
 def groups(config: EffectiveConfig, value: Value) -> Value:
-    """Amend `num_query_groups`: without --group-query-attention the flag is not used (arguments.py:1348)."""
+    """Amend `num_query_groups`: without --group-query-attention the flag is not used (arguments.py:1348).
+
+    A `--yaml-cfg` file gives it directly, null for one group a head.
+    """
+    if not _own_arguments(config):
+        return value if value.is_set and value.data is not None else heads_where_not_grouped(config) or value
     grouped = config.value("group_query_attention")
     stop = follows("num_query_groups", grouped) or _checkpoint_forces(config, value)
     if stop is not None:
@@ -362,8 +364,7 @@ FRAMEWORK = Framework(
     spellings=(
         *named(MODEL_PARALLEL, ""),
         *named(TRANSFORMER, ""),
-        *named(DDP, "", without=("average_in_collective", "use_megatron_fsdp")),
-        *named(OPTIMIZER, ""),
+        *named(DDP + OPTIMIZER, "", without=("average_in_collective", "use_megatron_fsdp")),
         *_FLAGS,
     ),
     defaults=DEFAULTS,

@@ -101,11 +101,6 @@ def _per_token(config: EffectiveConfig) -> Value | None:
     return None
 
 
-def _is_none(_: EffectiveConfig, value: Value) -> Value:
-    """Amend `recompute_granularity`: the word none switches it off (:799)."""
-    return value.with_data(None) if value.data == "none" else value
-
-
 DEFAULTS = (
     Default("micro_batch_size", 1, ":478"),
     Default("global_batch_size", 16, ":479"),
@@ -143,6 +138,6 @@ FRAMEWORK = Framework(
     spellings=(*named(MODEL_PARALLEL + TRANSFORMER + DDP + OPTIMIZER, "", only=_FLAGS), *_KEYS),
     defaults=DEFAULTS,
     derive={"calculate_per_token_loss": _per_token},
-    amend={**AMEND, "packed_sequences": _packs, "recompute_granularity": _is_none},
+    amend={**AMEND, "packed_sequences": _packs},
     habits=HABITS,
 )

@@ -53,10 +53,26 @@ _OVERLAP = (
 """Arguments of `MegatronCommOverlapCallback` (lightning/pytorch/callbacks/megatron_comm_overlap.py:89)."""
 
 _KEYS = (
-    Spelling("encoder_tensor_model_parallel_size", ("trainer.strategy.encoder_tensor_model_parallel_size",)),
-    Spelling("encoder_pipeline_model_parallel_size", ("trainer.strategy.encoder_pipeline_model_parallel_size",)),
-    Spelling("use_tp_pp_dp_mapping", ("trainer.strategy.use_tp_pp_dp_mapping",)),
-    Spelling("use_gloo_process_groups", ("trainer.strategy.use_gloo_process_groups",)),
+    Spelling(
+        "encoder_tensor_model_parallel_size",
+        ("trainer.strategy.encoder_tensor_model_parallel_size",),
+        source="lightning/pytorch/strategies/megatron_strategy.py:237",
+    ),
+    Spelling(
+        "encoder_pipeline_model_parallel_size",
+        ("trainer.strategy.encoder_pipeline_model_parallel_size",),
+        source="lightning/pytorch/strategies/megatron_strategy.py:237",
+    ),
+    Spelling(
+        "use_tp_pp_dp_mapping",
+        ("trainer.strategy.use_tp_pp_dp_mapping",),
+        source="lightning/pytorch/strategies/megatron_strategy.py:237",
+    ),
+    Spelling(
+        "use_gloo_process_groups",
+        ("trainer.strategy.use_gloo_process_groups",),
+        source="lightning/pytorch/strategies/megatron_strategy.py:237",
+    ),
     Spelling("seq_length", ("model.config.seq_length",), source="collections/llm/gpt/model/base.py:300"),
     Spelling("dataset_seq_length", ("data.seq_length",), source="collections/llm/gpt/data"),
     Spelling(

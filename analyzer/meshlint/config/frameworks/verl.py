@@ -58,13 +58,31 @@ _KEYS = (
     Spelling("max_seqlen_per_dp_cp_rank", ("{role}max_seqlen_per_dp_cp_rank",), source=_ENGINE),
     Spelling("packed_sequences", ("{role}use_remove_padding",), source=f"{_ENGINE}, since 0.7"),
     Spelling("pad_to_max_length", ("{role}pad_to_length",), source=_ENGINE),
-    Spelling("override_tensor_model_parallel_size", ("{role}override_transformer_config.tensor_model_parallel_size",)),
     Spelling(
-        "override_pipeline_model_parallel_size", ("{role}override_transformer_config.pipeline_model_parallel_size",)
+        "override_tensor_model_parallel_size",
+        ("{role}override_transformer_config.tensor_model_parallel_size",),
+        source="workers/engine/megatron/transformer_impl.py:296",
     ),
-    Spelling("override_context_parallel_size", ("{role}override_transformer_config.context_parallel_size",)),
-    Spelling("override_expert_model_parallel_size", ("{role}override_transformer_config.expert_model_parallel_size",)),
-    Spelling("override_sequence_parallel", ("{role}override_transformer_config.sequence_parallel",)),
+    Spelling(
+        "override_pipeline_model_parallel_size",
+        ("{role}override_transformer_config.pipeline_model_parallel_size",),
+        source="workers/engine/megatron/transformer_impl.py:296",
+    ),
+    Spelling(
+        "override_context_parallel_size",
+        ("{role}override_transformer_config.context_parallel_size",),
+        source="workers/engine/megatron/transformer_impl.py:296",
+    ),
+    Spelling(
+        "override_expert_model_parallel_size",
+        ("{role}override_transformer_config.expert_model_parallel_size",),
+        source="workers/engine/megatron/transformer_impl.py:296",
+    ),
+    Spelling(
+        "override_sequence_parallel",
+        ("{role}override_transformer_config.sequence_parallel",),
+        source="workers/engine/megatron/transformer_impl.py:296",
+    ),
     Spelling(
         "cuda_graph_modules",
         ("{role}override_transformer_config.cuda_graph_scope",),

@@ -1,0 +1,56 @@
+"""Megatron-LM's `--yaml-cfg` files: sections `language_model` and `model_parallel` beside plain keys.
+
+A command with `--yaml-cfg X.yaml` takes everything from the file: the namespace that is loaded from it replaces the
+parsed command line (core_v0.16.1 megatron/training/arguments.py:105-109), and a key that is missing is an
+AttributeError, so no default stands in for it. `validate_yaml` merges both sections into the top level at its end
+(yaml_arguments.py:313-314). Keys are names of dataclass fields and of arguments, which the megatron-lm table spells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlint.config.launch import Write
+from meshlint.config.value import Data, Kind, Origin, Value, unknown, written
+from meshlint.sources.tree import Text
+from meshlint.sources.yaml import Node, parse
+
+NAME = "yaml-cfg"
+SECTIONS = ("model_parallel", "language_model")
+"""Sections that are merged into the top level, in this order."""
+FLAG = "yaml_cfg"
+"""The key that marks a launch as one whose arguments `validate_args` never sees."""
+
+
+def yaml_cfg_writes(text: Text) -> list[Write]:
+    """Give the writes of a `--yaml-cfg` file, plain keys first, then both sections; they replace the command line's.
+
+    The first write is `yaml_cfg` itself, the file's path. Raises Unreadable where the file is no YAML.
+    """
+    documents = parse(text)
+    writes = [Write(FLAG, written(text.path, Origin(Kind.WRITTEN, text=text.path, surface=NAME)))]
+    for root in documents[:1]:
+        writes += _plain(root)
+        for section in SECTIONS:
+            node = root.get(section)
+            writes += _plain(node) if node is not None else ()
+    return writes
+
+
+def _plain(mapping: Node) -> Iterator[Write]:
+    seen: set[str] = set()
+    for name, _, node in mapping.pairs():
+        if node.kind != "mapping":
+            yield Write(name, _value(node), same_place=name in seen)
+            seen.add(name)
+
+
+def _value(node: Node) -> Value:
+    origin = Origin(Kind.WRITTEN, text=node.text, span=node.span, surface=NAME)
+    if node.kind == "scalar" and "${" in node.text:
+        return unknown("an environment variable of the launch gives it", origin)
+    return written(_data(node), origin)
+
+
+def _data(node: Node) -> Data:
+    return tuple(_data(item) for item in node.items) if node.kind == "sequence" else node.data
