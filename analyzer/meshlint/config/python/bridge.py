@@ -1,0 +1,285 @@
+"""What is known beforehand of Megatron-Bridge's library: calls that need a real model, and core's defaults."""
+
+from __future__ import annotations
+
+from meshlint.config.fields import FIELDS
+from meshlint.config.python.calls import Calls
+from meshlint.config.python.machine import CallSite, Knowledge
+from meshlint.config.python.values import (
+    NONE,
+    Bound,
+    External,
+    Leaf,
+    Map,
+    Overlay,
+    Record,
+    Unknown,
+    Val,
+    sequence,
+)
+from meshlint.config.value import Data
+
+SIZES = (
+    "tensor_model_parallel_size",
+    "context_parallel_size",
+    "pipeline_model_parallel_size",
+    "expert_model_parallel_size",
+)
+READS: dict[str, Data] = {
+    **dict.fromkeys(SIZES, 1),
+    "virtual_pipeline_model_parallel_size": None,
+    "expert_tensor_parallel_size": None,
+    "sequence_parallel": False,
+    "hierarchical_context_parallel_sizes": None,
+    "pipeline_model_parallel_layout": None,
+}
+"""Defaults of ModelParallelConfig, for conditions that read them. Source: core_v0.16.1
+megatron/core/model_parallel_config.py:26-75; hierarchical sizes :63."""
+
+HOLDERS = frozenset(
+    [
+        "model",
+        "train",
+        "validation",
+        "ddp",
+        "dist",
+        "dataset",
+        "data",
+        "comm_overlap",
+        "mixed_precision",
+        "optimizer",
+        "trainer",
+        "strategy",
+        "config",
+        "offline_packing_specs",
+        "packed_sequence_specs",
+        "plugins",
+    ]
+)
+TRACKED = frozenset({"context_parallel_size", "tensor_model_parallel_size"})
+INTERESTING = frozenset(FIELDS) | HOLDERS | {"pad_seq_to_mult", "enable_offline_packing", "enable_in_batch_packing", ""}
+
+
+def from_pretrained(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`AutoBridge.from_hf_pretrained(id)`: a bridge that knows which model it is of."""
+    if not _of_bridge(machine, site):
+        return None
+    model = site.argument(0, "path")
+    return _bridge(machine, site, model)
+
+
+def from_config(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`AutoBridge.from_hf_config(config)`: a bridge of a model that is known where its config came from an id."""
+    if not _of_bridge(machine, site):
+        return None
+    config = site.argument(0, "config")
+    model = config.model if isinstance(config, Record) else None
+    return _bridge(machine, site, model)
+
+
+def hf_config(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`AutoConfig.from_pretrained(id)`: the Hugging Face config of a model, not read."""
+    model = site.argument(0, "pretrained_model_name_or_path")
+    made = _bridge(machine, site, model)
+    made.type = "PretrainedConfig"
+    return made
+
+
+def _of_bridge(machine: Calls, site: CallSite) -> bool:
+    return "Bridge" in machine.frame.module.source.text(site.node.func)
+
+
+def _bridge(machine: Calls, site: CallSite, model: Val | None) -> Record:
+    if not (isinstance(model, Leaf) and isinstance(model.data, str)):
+        reason = model.reason if isinstance(model, Unknown) else "the model is not named here"
+        model = Unknown(reason, (machine.origin(site.node),))
+    return Record("AutoBridge", None, {}, "it comes from the model's own config", model, (machine.origin(site.node),))
+
+
+def provider(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`bridge.to_megatron_provider()` and `get_model_config()`: a model config with the shape of that model."""
+    if not isinstance(callee, Bound):
+        return None
+    bridge = callee.receiver
+    model = bridge.model if isinstance(bridge, Record) else None
+    if model is None:
+        model = Unknown("the model is not named here", (machine.origin(site.node),))
+    reason = f"it comes from the model {model.data!r}" if isinstance(model, Leaf) else "it comes from the model"
+    return Record("provider", None, {}, reason, model, (machine.origin(site.node),))
+
+
+def merged(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`process_config_with_overrides(config, config_filepath, cli_overrides)`: a YAML file, then a dotlist, merged."""
+    config = site.argument(0, "config")
+    if not isinstance(config, Record):
+        return None
+    from meshlint.config.python import overrides
+
+    overrides.apply_file(machine, config, site.argument(2, "config_filepath") or site.kwargs.get("config_file"))
+    words = site.kwargs.get("cli_overrides")
+    if words is None and len(site.args) > 1:
+        words = site.args[1]
+    overrides.apply_words(machine, config, words)
+    return config
+
+
+def as_overlay(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`create_omegaconf_dict_config(config)`: a copy to merge into, and the fields left out of it."""
+    config = site.argument(0, "config_container")
+    if not isinstance(config, Record):
+        return None
+    return sequence("tuple", (Overlay(config), Map({})))
+
+
+def parsed_overrides(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`parse_hydra_overrides(config, words)`: a dotlist merged."""
+    from meshlint.config.python import overrides
+
+    base = site.argument(0, "cfg")
+    if not isinstance(base, Overlay):
+        return None
+    return Overlay(base.record, (*base.layers, *overrides.from_words(machine, site.argument(1, "overrides"))))
+
+
+def loaded(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`OmegaConf.load(path)`: a YAML file."""
+    from meshlint.config.python import overrides
+
+    return Overlay(NONE, tuple(overrides.from_file(machine, site.argument(0, "file_"))))
+
+
+def merged_overlay(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`OmegaConf.merge(a, b)`."""
+    parts = [a for a in site.args if isinstance(a, Overlay)]
+    if len(parts) != len(site.args) or not parts:
+        return None
+    return Overlay(parts[0].record, tuple(layer for part in parts for layer in part.layers))
+
+
+def container(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`OmegaConf.to_container(a)`."""
+    return site.args[0] if site.args and isinstance(site.args[0], Overlay) else None
+
+
+def applied(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`apply_overrides(config, merged, excluded)`: what was merged is written."""
+    from meshlint.config.python import overrides
+
+    config, layers = site.argument(0, "config_obj"), site.argument(1, "overrides_dict")
+    if not isinstance(config, Record) or not isinstance(layers, Overlay):
+        return None
+    overrides.apply(machine, config, layers.layers)
+    return NONE
+
+
+def cuda_graph_modules(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`set_cuda_graph_modules(config, modules)`: one setting, spelt by the version of megatron-core."""
+    config, modules = site.argument(0, "config"), site.argument(1, "modules")
+    if not isinstance(config, Record) or modules is None:
+        return None
+    machine.write(config, "cuda_graph_modules", modules, (machine.origin(site.node),))
+    return NONE
+
+
+def no_graph_modules(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`clear_cuda_graph_modules(config)`."""
+    config = site.argument(0, "config")
+    if not isinstance(config, Record):
+        return None
+    origin = machine.origin(site.node)
+    machine.write(config, "cuda_graph_modules", sequence("list", (), (origin,)))
+    return NONE
+
+
+def load_recipe(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`load_recipe(name, ...)` of the run scripts: the recipe of that name."""
+    from meshlint.config.python import recipes
+
+    name = site.argument(0, "recipe_name")
+    if not isinstance(name, Leaf) or not isinstance(name.data, str):
+        return None
+    return recipes.by_name(machine, name, site)
+
+
+def benchmark_metadata(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`resolved_benchmark_recipe_metadata(name)`: None for a library recipe, unknown for a benchmark's."""
+    from meshlint.config.python import recipes
+
+    name = site.argument(0, "recipe_name")
+    if isinstance(name, Leaf) and not recipes.is_benchmark(machine.program, str(name.data)):
+        return NONE
+    return None
+
+
+def workload(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`get_workload_base_config(...)` of the performance scripts: a constant that is found by a name put together."""
+    names = [site.argument(i, n) for i, n in enumerate(_WORKLOAD)]
+    plain = [str(n.data) for n in names if isinstance(n, Leaf)]
+    if len(plain) < 5:
+        return None
+    family, model, gpu, dtype, task = plain[:5]
+    variant = plain[5] if len(plain) > 5 else "v1"
+    path = machine.program.find(f"configs.{family}", machine.frame.module.path)
+    path = path or machine.program.find(f"configs.{family}", "scripts/performance/x.py")
+    module = machine.program.module(path) if path is not None and path.endswith(".py") else None
+    if module is None:
+        return None
+    stem = f"{model}_{task}_config_{gpu}_{dtype}"
+    for name in (f"{stem}_{variant}", f"{stem}_v1" if variant.lower() == "v2" else "", stem):
+        found = machine.member(module, name.upper()) if name else None
+        if found is not None:
+            return found
+    return None
+
+
+_WORKLOAD = ("model_family_name", "model_recipe_name", "gpu", "compute_dtype", "task", "config_variant")
+
+KNOWLEDGE = Knowledge(
+    calls={
+        "from_hf_pretrained": from_pretrained,
+        "from_hf_config": from_config,
+        "from_pretrained": hf_config,
+        "to_megatron_provider": provider,
+        "get_model_config": provider,
+        "process_config_with_overrides": merged,
+        "create_omegaconf_dict_config": as_overlay,
+        "parse_hydra_overrides": parsed_overrides,
+        "load": lambda m, c, s: loaded(m, c, s) if isinstance(c, External) and "OmegaConf" in c.dotted else None,
+        "merge": lambda m, c, s: merged_overlay(m, c, s) if isinstance(c, External) else None,
+        "to_container": container,
+        "apply_overrides": applied,
+        "set_cuda_graph_modules": cuda_graph_modules,
+        "clear_cuda_graph_modules": no_graph_modules,
+        "load_recipe": load_recipe,
+        "resolved_benchmark_recipe_metadata": benchmark_metadata,
+        "get_workload_base_config": workload,
+    },
+    reads=READS,
+    tracked=TRACKED,
+    interesting=INTERESTING,
+    sinks={
+        "pretrain": (0, "config"),
+        "finetune": (0, "config"),
+        "megatron_mimo_pretrain": (0, "config"),
+        "initialize_model_parallel": (-1, ""),
+        "provide_distributed_model": (-1, ""),
+        "load_megatron_model": (-2, ""),
+    },
+    quiet=frozenset(
+        [
+            "validate",
+            "finalize",
+            "print_yaml",
+            "to_yaml",
+            "to_dict",
+            "print_diff",
+            "print",
+            "set_logging_level",
+            "setup",
+            "initialize_model_parallel",
+            "provide_distributed_model",
+            "register_pre_wrap_hook",
+            "register_post_wrap_hook",
+        ]
+    ),
+)

@@ -1,0 +1,118 @@
+"""Recipes of Megatron-Bridge: which functions are one, and which has a name."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import PurePosixPath
+
+from meshlint.config.python.calls import Calls
+from meshlint.config.python.machine import CallSite
+from meshlint.config.python.program import Module, Program, functions
+from meshlint.config.python.values import Leaf, Record, Unknown, Val
+
+CONTAINER = "ConfigContainer"
+PACKAGES = ("megatron.bridge.recipes", "megatron.bridge.perf_recipes")
+
+
+def annotated(node: ast.FunctionDef) -> bool:
+    """Say whether a function says that it returns a ConfigContainer."""
+    returns = node.returns
+    if isinstance(returns, ast.Constant) and isinstance(returns.value, str):
+        return returns.value.rsplit(".", 1)[-1] == CONTAINER
+    return _last(returns) == CONTAINER
+
+
+def takes_config(node: ast.FunctionDef) -> bool:
+    """Say whether a function is handed a config that it changes: a helper, no recipe."""
+    for argument in (*node.args.posonlyargs, *node.args.args):
+        if _last(argument.annotation) == CONTAINER or argument.arg in ("cfg", "config", "recipe", "self", "cls"):
+            return True
+    return False
+
+
+def needs_arguments(node: ast.FunctionDef) -> bool:
+    """Say whether a function has a parameter without a default."""
+    spec = node.args
+    positional = len(spec.posonlyargs) + len(spec.args)
+    return positional > len(spec.defaults) or any(d is None for d in spec.kw_defaults)
+
+
+def candidates(module: Module) -> list[ast.FunctionDef]:
+    """Give the functions at the top of a file that could be recipes."""
+    return [
+        node
+        for node in functions(module.source.tree)
+        if not takes_config(node) and (annotated(node) or (node.returns is None and _named_so(node.name)))
+    ]
+
+
+def _named_so(name: str) -> bool:
+    return any(part in name for part in ("config", "recipe", "pretrain", "finetune", "sft", "peft"))
+
+
+def _last(node: ast.expr | None) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value.rsplit(".", 1)[-1]
+    return ""
+
+
+def by_name(machine: Calls, name: Leaf, site: CallSite) -> Val:
+    """Call the recipe of a name with the arguments that the loader hands on."""
+    found = find(machine, str(name.data))
+    if found is None:
+        reason = f"the recipe `{name.data}` is not in what was read"
+        return Record(CONTAINER, None, {}, reason, None, name.origins)
+    return machine.call(found, CallSite(site.node, (), _handed(found, site)))
+
+
+def _handed(found: Val, site: CallSite) -> dict[str, Val]:
+    """Give what `load_recipe` hands on: the PEFT scheme and the length, where the recipe takes them."""
+    node = getattr(found, "node", None)
+    if not isinstance(node, ast.FunctionDef):
+        return {}
+    takes = {a.arg for a in (*node.args.args, *node.args.kwonlyargs)}
+    handed: dict[str, Val] = {}
+    for ours, theirs in (("peft_scheme", ("peft_scheme", "peft")), ("seq_length", ("seq_length",))):
+        value = site.argument(-1, ours)
+        if value is None or (isinstance(value, Leaf) and value.data is None):
+            continue
+        parameter = next((t for t in theirs if t in takes or node.args.kwarg is not None), None)
+        if parameter is not None:
+            handed[parameter] = value
+    return handed
+
+
+def find(machine: Calls, name: str) -> Val | None:
+    """Find a recipe by the name under which the packages export it, benchmarks first as upstream's runner does."""
+    path = recipe_paths(machine.program).get(name)
+    if path is not None:
+        module = machine.program.module(path)
+        return machine.member(module, name) if module is not None else None
+    for package in PACKAGES:
+        found = machine.program.find(package, "")
+        module = machine.program.module(found) if found is not None and found.endswith(".py") else None
+        value = machine.member(module, name) if module is not None else None
+        if value is not None and not isinstance(value, Unknown):
+            return value
+    return None
+
+
+def is_benchmark(program: Program, name: str) -> bool:
+    """Say whether a recipe's name belongs to the performance package."""
+    return "/perf_recipes/" in f"/{recipe_paths(program).get(name, '')}"
+
+
+def recipe_paths(program: Program) -> dict[str, str]:
+    """Give the file that defines each recipe of the tree's own packages, by a scan of the text for `def NAME(`."""
+    found: dict[str, str] = {}
+    for path in sorted(p for p in program.files if p.endswith(".py") and "recipes/" in p):
+        if PurePosixPath(path).name.startswith("test_") or "ConfigContainer" not in program.text(path):
+            continue
+        for line in program.text(path).split("\n"):
+            if line.startswith("def "):
+                found.setdefault(line[4:].partition("(")[0].strip(), path)
+    return found

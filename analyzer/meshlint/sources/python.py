@@ -1,0 +1,107 @@
+"""Python source, parsed with the standard `ast` and never executed, with places that count characters."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import warnings
+from dataclasses import dataclass, field
+
+from meshlint.place import Span
+from meshlint.sources.tree import Text, Unreadable
+
+MAX_CHARACTERS = 1_500_000
+"""A longer file is data, not source that a person wrote; parsing it would take seconds."""
+
+_PYTHON_2 = ("Missing parentheses in call to 'print'", "Missing parentheses in call to 'exec'")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """A parsed file: its tree and its lines, from which places and texts of nodes are read."""
+
+    path: str
+    tree: ast.Module
+    lines: list[str]
+    _texts: dict[int, str] = field(default_factory=dict)
+
+    def span(self, node: ast.AST) -> Span:
+        """Give the place of a node that has one."""
+        line = getattr(node, "lineno", 1)
+        end_line = getattr(node, "end_lineno", None) or line
+        return Span(
+            self.path,
+            line,
+            self._column(line, getattr(node, "col_offset", 0)),
+            end_line,
+            self._column(end_line, getattr(node, "end_col_offset", None) or 0),
+        )
+
+    def text(self, node: ast.AST) -> str:
+        """Give a node as it is written, on one line and cut to 120 characters."""
+        known = self._texts.get(id(node))
+        if known is None:
+            known = self._texts[id(node)] = self._cut(self.span(node))
+        return known
+
+    def between(self, span: Span) -> str:
+        """Give the text of a stretch, line breaks kept."""
+        lines = self.lines[span.line - 1 : span.end_line]
+        if not lines:
+            return ""
+        lines[-1] = lines[-1][: span.end_column - 1]
+        lines[0] = lines[0][span.column - 1 :]
+        return "\n".join(lines)
+
+    def _cut(self, span: Span) -> str:
+        whole = " ".join(self.between(span).split())
+        return whole if len(whole) <= 120 else whole[:117] + "..."
+
+    def _column(self, line: int, offset: int) -> int:
+        """Turn ast's byte offset into a column that counts characters from 1."""
+        text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+        if text.isascii():
+            return offset + 1
+        return len(text.encode("utf-8", "replace")[:offset].decode("utf-8", "replace")) + 1
+
+
+def parse(text: Text) -> Source:
+    """Parse a file; raises Unreadable with the line where it is not Python that this version of Python reads."""
+    if len(text.text) > MAX_CHARACTERS:
+        raise Unreadable(
+            text.path, f"it has {len(text.text):,} characters; meshlint parses Python up to {MAX_CHARACTERS:,}"
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            tree = _tree(text.text)
+        except SyntaxError as error:
+            raise Unreadable(text.path, _sentence(error), error.lineno or 1, max(1, error.offset or 1)) from None
+        except (RecursionError, MemoryError):
+            raise Unreadable(text.path, "it is nested too deeply to be parsed") from None
+        except ValueError as error:
+            raise Unreadable(text.path, f"it is not Python: {str(error).splitlines()[0]}") from None
+    return Source(text.path, tree, _lines(text.text))
+
+
+def _tree(text: str) -> ast.Module:
+    """Parse without the collector of cycles, which would walk the half-built tree again and again."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        return ast.parse(text)
+    finally:
+        if running:
+            gc.enable()
+
+
+def _sentence(error: SyntaxError) -> str:
+    message = error.msg or "invalid syntax"
+    if message.startswith(_PYTHON_2):
+        return "it is Python 2, which meshlint does not read"
+    return f"it is not Python: {message}"
+
+
+def _lines(text: str) -> list[str]:
+    """Split where Python's tokenizer does: form feeds and Unicode separators do not end a line."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
