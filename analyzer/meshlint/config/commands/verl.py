@@ -25,6 +25,7 @@ from meshlint.sources.tree import Reader
 NAME = "verl"
 WRITTEN = Marking(NAME)
 OWN = Marking(NAME, default_of="verl")
+MARKS = {True: OWN, False: WRITTEN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ ENTRIES: tuple[Entry, ...] = (
 )
 
 _NOT_TRAINING = ("main_eval", "main_generation", "main_generation_server", "print_cfg", "megatron_merge_lora")
-_STANDARD = frozenset(entry.config for entry in ENTRIES) | {
+STANDARD = frozenset(entry.config for entry in ENTRIES) | {
     "ppo_megatron_trainer",
     "fully_async_ppo_megatron_trainer",
     "one_step_off_ppo_megatron_trainer",
@@ -99,7 +100,7 @@ class Verl:
         given, words = options(found.words, _OPTIONS)
         application = _application(found, given, command, reader, context)
         merged = settings(application, words, reader, context, command.place, _environment(command, context))
-        yield _launch(found, merged, application, command, reader)
+        yield _launch(found, merged, command, reader)
 
 
 READER = Verl()
@@ -133,10 +134,9 @@ def _application(
     beside = posixpath.dirname(script) if script is not None else ""
     folders = _folders(given, beside, main.config_path if main else None, entry, command, reader)
     if name is None:
-        return Application(folders, None, _why(given.get("name"), "the config that it starts from is not named"), find)
-    if not folders and name not in _STANDARD:
-        return Application((), None, f"the config {name} that it starts from is not in reach", find)
-    return Application(folders, name if folders else None, "", find)
+        missing = _why(given.get("name"), "the config that it starts from is not named")
+        return Application(folders, None, missing, STANDARD, find)
+    return Application(folders, name, "", STANDARD, find)
 
 
 def _name(word: Word | None, fallback: str | None) -> str | None:
@@ -183,7 +183,7 @@ def _given_folder(word: Word, beside: str, command: Command, reader: Reader) -> 
 
 def folder_of(path: str) -> Folder:
     """Make a folder of the search path; what lies inside the verl package are verl's own defaults."""
-    return Folder(path, OWN if is_own(path) else WRITTEN)
+    return Folder(path, MARKS[is_own(path)])
 
 
 def is_own(path: str) -> bool:
@@ -215,8 +215,8 @@ def _installed_script(found: Program, reader: Reader) -> str | None:
     return reader.tree.shown(file) if file.is_file() else None
 
 
-def _launch(found: Program, merged: Settings, application: Application, command: Command, reader: Reader) -> Launch:
-    writes = (*_implied(application, merged, command), *merged.writes)
+def _launch(found: Program, merged: Settings, command: Command, reader: Reader) -> Launch:
+    writes = (*implied(merged), *merged.writes)
     nodes, gpus, world = _ranks(found, merged, command)
     return Launch(
         framework=NAME,
@@ -234,23 +234,24 @@ def _launch(found: Program, merged: Settings, application: Application, command:
     )
 
 
-def _implied(application: Application, merged: Settings, command: Command) -> tuple[Write, ...]:
+def implied(merged: Settings) -> tuple[Write, ...]:
     """Say which engine runs the roles where the base files that would say it are not in reach."""
-    if application.folders:
+    if not merged.absent:
         return ()
-    engine = merged.value("model_engine")
-    megatron = (engine is not None and engine.data == "megatron") or _names_megatron(command)
-    if not megatron:
-        return ()
-    value = Value(State.UNSET, "megatron", (Origin(Kind.DEFAULT, "megatron", note="what the chosen config says"),))
-    roles = ("actor_rollout_ref.actor", "actor_rollout_ref.ref", "critic")
-    return tuple(Write(f"{role}.strategy", value) for role in roles)
+    chosen = dict(merged.chosen)
+    word = merged.value("model_engine")
+    engine = chosen.get("model_engine") if word is None else word.data
+    found = [(key, name) for key, name in (("engine", chosen.get("engine")),) if name is not None]
+    if engine == "megatron" or any("megatron" in name for name in merged.absent):
+        found += [(f"{role}.strategy", "megatron") for role in _ROLES]
+    return tuple(Write(key, _chosen(name)) for key, name in found)
 
 
-def _names_megatron(command: Command) -> bool:
-    given, _ = options(command.words, _OPTIONS)
-    name = given.get("name")
-    return name is not None and "megatron" in (name.text or name.known)
+_ROLES = ("actor_rollout_ref.actor", "actor_rollout_ref.ref", "critic")
+
+
+def _chosen(name: str) -> Value:
+    return Value(State.UNSET, name, (Origin(Kind.DEFAULT, name, note="what the chosen config says"),))
 
 
 def _ranks(found: Program, merged: Settings, command: Command) -> tuple[Value | None, Value | None, Value | None]:
@@ -260,8 +261,14 @@ def _ranks(found: Program, merged: Settings, command: Command) -> tuple[Value | 
     """
     if "sft_trainer" in found.name and not found.name.endswith("_ray"):
         return command.nodes, command.gpus_per_node, command.world
-    nodes = merged.value("trainer.nnodes") or default(1, "the default of verl, verl/trainer/config/ppo_trainer.yaml")
-    gpus = merged.value("trainer.n_gpus_per_node") or default(
-        8, "the default of verl, verl/trainer/config/ppo_trainer.yaml"
-    )
+    return pool(merged)
+
+
+def pool(merged: Settings) -> tuple[Value, Value, Value | None]:
+    """Give nodes, GPUs a node and ranks of Ray's pool of `trainer.*`."""
+    nodes = merged.value("trainer.nnodes") or default(1, _POOL)
+    gpus = merged.value("trainer.n_gpus_per_node") or default(8, _POOL)
     return nodes, gpus, product(nodes, gpus)
+
+
+_POOL = "the default of verl, v0.7.1 verl/trainer/config/ppo_trainer.yaml"

@@ -28,6 +28,8 @@ class Application:
     folders: tuple[Folder, ...]
     primary: str | None
     missing: str = ""
+    standard: frozenset[str] = frozenset()
+    """Configs whose absence is no hole, since a framework's own table of defaults stands for them."""
     find: Callable[[str, str, Reader], Folder | None] = lambda *_: None
     """Gives the folder of a `hydra.searchpath` entry, seen from the folder of the primary config."""
 
@@ -37,6 +39,8 @@ class Settings:
     """The merged config of an application, as writes."""
 
     writes: tuple[Write, ...]
+    absent: tuple[str, ...] = ()
+    chosen: tuple[tuple[str, str], ...] = ()
 
     def value(self, key: str) -> Value | None:
         """Give the value in force for a key: the last write that reaches it, or None."""
@@ -54,15 +58,30 @@ def settings(
     """Merge an application's config and apply its words; never raises for what they hold."""
     given = dotlist.read(words)
     application = searched(application, given, reader, context)
-    composer = Composer(application.folders, reader, context)
+    composer = Composer(application.folders, reader, context, application.standard)
     composition, keys = _composed(composer, application, given, place)
     if application.missing:
         hole = Hole("*", unknown(application.missing, *_at(place)))
-        composition = Composition(composition.root, (hole, *composition.holes), composition.files)
+        composition = replace(composition, holes=(hole, *composition.holes))
     reader.seen.update(composition.files)
+    keys, groups = _groups_of_absent(composition, keys)
     root, holes = dotlist.apply(composition.root, keys)
     resolver = Resolver(root, environment, incomplete=_incomplete(composition))
-    return Settings(writes(resolver, (*composition.holes, *holes), blocks_of(context)))
+    found = writes(resolver, (*composition.holes, *holes), blocks_of(context))
+    return Settings(found, composition.absent, (*composition.chosen, *groups))
+
+
+def _groups_of_absent(
+    composition: Composition, given: list[dotlist.Given]
+) -> tuple[list[dotlist.Given], tuple[tuple[str, str], ...]]:
+    """Take out words that must be choices of a group whose folder is not in reach: `engine=x` beside `engine.y=1`."""
+    if not composition.absent:
+        return given, ()
+    tops = {one.override.key.partition(".")[0] for one in given if one.override and "." in one.override.key}
+    chosen = [one for one in given if one.override and one.override.key in tops and isinstance(one.override.value, str)]
+    groups = tuple((one.override.key, str(one.override.value)) for one in chosen if one.override)
+    taken = {id(one) for one in chosen}
+    return [one for one in given if id(one) not in taken], groups
 
 
 def searched(application: Application, given: Sequence[dotlist.Given], reader: Reader, context: Context) -> Application:

@@ -49,6 +49,10 @@ class Composition:
     root: Section = EMPTY_SECTION
     holes: tuple[Hole, ...] = ()
     files: frozenset[str] = frozenset()
+    absent: tuple[str, ...] = ()
+    """Files that are not in reach and whose content the framework's own table of defaults stands for."""
+    chosen: tuple[tuple[str, str], ...] = ()
+    """The choice of every group, overrides in defaults lists included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +109,13 @@ class _Node:
 class Composer:
     """Composes one primary config over a search path."""
 
-    def __init__(self, folders: Sequence[Folder], reader: Reader, context: Context) -> None:
+    def __init__(
+        self, folders: Sequence[Folder], reader: Reader, context: Context, standard: frozenset[str] = frozenset()
+    ) -> None:
         self.folders = tuple(folders)
         self.reader = reader
         self.context = context
+        self.standard = standard
 
     def has_group(self, key: str) -> bool:
         """Say whether a folder of the search path holds a config group of that name."""
@@ -140,6 +147,7 @@ class _Run:
     known: dict[str, str] = field(default_factory=dict)
     parts: list[tuple[Document, str]] = field(default_factory=list)
     holes: list[Hole] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
     count: int = 0
 
     def start(self, primary: str, place: Span) -> None:
@@ -153,7 +161,14 @@ class _Run:
             root = merged(root, embed(document.body, package))
         entries = {name: item for name, item in root.entries.items() if name != "hydra"}
         files = frozenset(document.path for document, _ in self.parts)
-        return Composition(Section(entries, root.origin, settled=root.settled), tuple(self.holes), files)
+        chosen = {key: names[0] for key, names in self.overrides.items() if names} | self.known
+        return Composition(
+            Section(entries, root.origin, settled=root.settled),
+            tuple(self.holes),
+            files,
+            tuple(self.absent),
+            tuple(sorted(chosen.items())),
+        )
 
     def expand(self, node: _Node, depth: int, *, root: bool = False) -> list[tuple[Document, str]]:
         """Give the files that a node brings in, in the order in which they are merged."""
@@ -183,7 +198,9 @@ class _Run:
             self.context_problem(problem)
             self.hole(node, f"{problem.path} cannot be read: {problem.sentence}")
             return None
-        if document is None and not node.entry.optional:
+        if document is None and node.file in self.composer.standard:
+            self.absent.append(node.file)
+        elif document is None and not node.entry.optional:
             self.hole(node, f"the config {node.file} is not found")
         return document
 
