@@ -183,7 +183,7 @@ def _origin(node: Node) -> Origin:
 
 
 def _expanded(text: str, origin: Origin, variables: Mapping[str, Value]) -> Value:
-    """Put variables in, `$X` or `${X}`; one that is not known makes the whole value unknown."""
+    """Put variables in, `$X` or `${X}`, their places first; one that is not known makes the whole value unknown."""
     whole, at = "", 0
     places: tuple[Origin, ...] = (origin,)
     while (dollar := text.find("$", at)) >= 0:
@@ -195,7 +195,7 @@ def _expanded(text: str, origin: Origin, variables: Mapping[str, Value]) -> Valu
         if value.is_unknown:
             return unknown(value.reason, *places)
         whole, at = f"{whole}{text[at:dollar]}{value.data}", end
-        places += value.origins
+        places = (*value.origins, *places)
     return written(whole + text[at:], *places)
 
 
