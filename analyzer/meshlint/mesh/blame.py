@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from meshlint.mesh.choose import Facts, sizes_only
+from meshlint.mesh.choose import Facts, expressions, sizes_only
 from meshlint.mesh.dims import Axes
 from meshlint.mesh.evaluate import Unresolvable
 from meshlint.mesh.fast import Prover, weakly
-from meshlint.mesh.gate import Expr
+from meshlint.mesh.gate import atoms
 from meshlint.mesh.segment import condition_of, cut, project
 from meshlint.mesh.simulate import Options, Run, Stuck, Verdict, gate_key, simulate, simulate_on
-from meshlint.mesh.term import Alt, Loop, Node, Op, Terms, breaks, returns, walk
+from meshlint.mesh.term import Alt, Exit, Loop, Node, Op, Terms, breaks, returns, walk
 
 ROUNDS = 4
 """How many faults of one part are looked for."""
@@ -142,14 +142,32 @@ def _again(stuck: Stuck, run: Run) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a part stands: the loop around it, and what is known of sizes there."""
+    """Where a part stands: the loop around it, the uniform gates that enclose it, and the facts that all ranks know."""
 
     loop: Loop | None = None
-    facts: Facts = ()
+    gates: tuple[tuple[Alt, bool], ...] = ()
+    sizes: Facts = ()
+    asked: frozenset[int] = frozenset()
 
-    def knowing(self, condition: Expr, holds: bool) -> _Place:
-        """Add a test of sizes."""
-        return _Place(self.loop, (*self.facts, (condition, holds))) if sizes_only(condition) else self
+    def inside(self, node: Alt, holds: bool) -> _Place:
+        """Give the place on one side of a uniform branch."""
+        here = self.after(node, holds)
+        return replace(here, gates=(*self.gates, (node, holds)))
+
+    def after(self, node: Alt, holds: bool | None = None) -> _Place:
+        """Give the place after a uniform branch; `holds` if one side alone comes there."""
+        asked = self.asked | {atom.id for atom in atoms(node.condition)}
+        known = holds is not None and sizes_only(node.condition)
+        return replace(self, asked=asked, sizes=(*self.sizes, (node.condition, bool(holds))) if known else self.sizes)
+
+    def wrapped(self, terms: Terms, part: Node) -> Node:
+        """Put a part under the enclosing gates that ask what it asks too."""
+        used = {atom.id for expr in expressions(part) for atom in atoms(expr)}
+        for node, holds in reversed(self.gates):
+            if used & {atom.id for atom in atoms(node.condition)}:
+                sides = (part, terms.nil) if holds else (terms.nil, part)
+                part = terms.alt(node.condition, *sides, node.gate)
+        return part
 
 
 @dataclass(slots=True)
@@ -183,10 +201,10 @@ class Judge:
                 join = self.terms.joins.next(node)
                 if not self.prover.safe(cut(self.terms, node, join)):
                     if isinstance(node, Alt) and not node.condition.var:
-                        pending.append((node.otherwise, join, here.knowing(node.condition, False)))
-                        pending.append((node.then, join, here.knowing(node.condition, True)))
+                        pending.append((node.otherwise, join, here.inside(node, False)))
+                        pending.append((node.then, join, here.inside(node, True)))
                     elif isinstance(node, Loop) and not node.trip.var and not (node.body.var and breaks(node.body)):
-                        yield from self._spine(node.body, None, _Place(node, here.facts))
+                        yield from self._spine(node.body, None, replace(here, loop=node))
                         if returns(node.body):
                             pending += [(node.after_return, join, here), (node.rest, join, here)]
                     else:
@@ -195,32 +213,35 @@ class Judge:
                 node = join
 
     def _after(self, node: Node, place: _Place) -> _Place:
-        """Add what is known of sizes after a branch of which one side leaves the program."""
+        """Add what all ranks know after a uniform branch, of which one side may leave the program."""
         if not isinstance(node, Alt) or node.condition.var:
             return place
         dead = self.terms.joins.dead
         if node.then.shape in dead:
-            return place.knowing(node.condition, False)
-        return place.knowing(node.condition, True) if node.otherwise.shape in dead else place
+            return place.after(node, False)
+        return place.after(node, True if node.otherwise.shape in dead else None)
 
     def _part(self, node: Node, join: Node | None, place: _Place) -> Iterator[Fault]:
-        """Judge what stands between `node` and its join."""
+        """Judge what stands between `node` and its join; to the end, where some ranks leave the program."""
         part = cut(self.terms, node, join)
+        if isinstance(node, (Alt, Loop)) and any(isinstance(below, Exit) for below in walk(part)):
+            part = node
         if isinstance(node, Op):
             part = self.terms.again(node, self.terms.nil, node.site)
         context = node if place.loop is None else self.terms.then(node, place.loop)
-        for options, grade in self._phases(part):
-            found = list(self._rounds(part, context, options, grade, place.facts))
+        part, context = place.wrapped(self.terms, part), place.wrapped(self.terms, context)
+        for options, grade in self._phases(part, place):
+            found = list(self._rounds(part, context, options, grade, place.sizes))
             yield from found
             if found:
                 return
 
-    def _phases(self, part: Node) -> Iterator[tuple[Options, str]]:
-        yield Options(), "mesh"
+    def _phases(self, part: Node, place: _Place) -> Iterator[tuple[Options, str]]:
+        yield Options(shared=place.asked), "mesh"
         if any(isinstance(node, Op) and node.handle for node in walk(part)):
-            yield Options(strict_async=True), "async"
+            yield Options(strict_async=True, shared=place.asked), "async"
         if any(isinstance(node, (Alt, Loop)) and condition_of(node).local for node in walk(part)):
-            yield Options(free_locals=True), "local"
+            yield Options(free_locals=True, shared=place.asked), "local"
 
     def _rounds(self, part: Node, context: Node, options: Options, grade: str, facts: Facts) -> Iterator[Fault]:
         if self._verdict(part, options, facts).run is None:

@@ -132,12 +132,14 @@ class Run:
 class Options:
     """How to simulate: whether local facts are free for each rank, whether async operations block, what is forced.
 
-    `forced` maps the identity of a gate (`gate_key`) to the side that all ranks take, or the trip of a loop.
+    `forced` maps the identity of a gate (`gate_key`) to the side that all ranks take, or the trip of a loop. `shared`
+    holds the ids of facts that every rank has asked for before: as contracts they are no way out.
     """
 
     free_locals: bool = False
     strict_async: bool = False
     forced: tuple[tuple[object, Any], ...] = ()
+    shared: frozenset[int] = frozenset()
     run_cap: int = RUN_CAP
 
 
@@ -536,7 +538,7 @@ def quantifier(atom: Expr, options: Options) -> bool:
     """Say whether every choice of a fact must be safe (True) or some choice (False)."""
     if atom.local:
         return options.free_locals
-    if atom.var:
+    if atom.var or atom.id in options.shared:
         return True
     return atom.op == "atom" and atom.args[1] is Origin.CONFIG
 

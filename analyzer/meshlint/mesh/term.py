@@ -276,6 +276,20 @@ def breaks(body: Node) -> bool:
     return _holds(body, (Break, Return, Exit))
 
 
+def falls_through(body: Node) -> bool:
+    """Say whether a loop body can come to its end, so that a second round is possible."""
+    seen: set[int] = set()
+    stack: list[Node] = [body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Nil):
+            return True
+        if node.id not in seen:
+            seen.add(node.id)
+            stack += (node.rest, node.after_return) if isinstance(node, Loop) else children(node)
+    return False
+
+
 def _holds(body: Node, kinds: type[Node] | tuple[type[Node], ...]) -> bool:
     seen: set[int] = set()
     stack: list[Node] = [body]
@@ -433,6 +447,8 @@ class Terms:
             return rest
         if isinstance(body, Return) and goes_on.shape == rest.shape:
             return rest
+        if trip.op == "lit" and isinstance(trip.args[0], int) and not falls_through(body):
+            return _Copy(self, self.nil, None, _same_expr, _same_group, stop=rest, leave=goes_on).of(body)
         fields = (trip, body, rest, goes_on, gate)
         return self._make(Loop, ("loop", trip.id), (body, rest, goes_on), (), trip.var, fields)
 
@@ -470,6 +486,8 @@ class _Copy:
     via: Site | None
     expr: Callable[[Expr], Expr]
     group: Callable[[Group], Group]
+    stop: Node | None = None
+    leave: Node | None = None
     done: dict[tuple[int, bool], Node] = field(default_factory=dict)
 
     def of(self, term: Node, inside: bool = False) -> Node:
@@ -497,6 +515,10 @@ class _Copy:
         terms = self.terms
         if isinstance(node, Nil):
             return node if body else self.rest
+        if isinstance(node, Break):
+            return node if body or self.stop is None else self.stop
+        if isinstance(node, Return):
+            return node if body or self.leave is None else self.leave
         if isinstance(node, Exit):
             return terms.exit(self._site(node.site))
         if isinstance(node, Op):
