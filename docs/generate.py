@@ -1,0 +1,137 @@
+"""Write the pages that come from the code: a page a rule, the fields, the settings.
+
+`python docs/generate.py` writes them, `python docs/generate.py --check` exits with 1 where one is stale.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from meshlint.config.fields import FIELDS
+from meshlint.config.framework import Framework
+from meshlint.config.registry import FRAMEWORKS, framework
+from meshlint.engine.page import markdown
+from meshlint.engine.ruleset import load, summary
+from meshlint.settings.read import KEYS
+
+HERE = Path(__file__).parent
+NOTE = "<!-- made by docs/generate.py; edit the source that it reads -->\n\n"
+
+FAMILIES = {
+    "HCP": "Hierarchical context parallelism",
+    "CTX": "Context parallelism",
+    "PKD": "Packed sequences",
+    "PAR": "Layout of ranks",
+    "MOE": "Experts",
+    "OVL": "Overlap of communication",
+    "RCP": "Recomputation",
+    "CGR": "CUDA graphs",
+    "FRW": "Frameworks",
+    "LCH": "Launchers",
+    "CFG": "Config files",
+    "COL": "Collectives",
+    "GRP": "Groups",
+    "DIF": "Changes",
+    "TST": "Tests",
+    "MSH": "Housekeeping",
+}
+
+
+def pages() -> dict[Path, str]:
+    """Give every generated page by its path under docs/."""
+    rules = load()
+    made = {Path("rules") / f"{rule.code}.md": NOTE + markdown(rule) for rule in rules}
+    made[Path("rules/index.md")] = NOTE + "\n".join(_index()) + "\n"
+    made[Path("fields.md")] = NOTE + "\n".join(_fields()) + "\n"
+    made[Path("settings-keys.md")] = NOTE + "\n".join(_settings()) + "\n"
+    return made
+
+
+def _index() -> Iterator[str]:
+    yield "# Rules"
+    families: dict[str, list[str]] = {}
+    for rule in load():
+        row = f"| [{rule.code}]({rule.code}.md) | {rule.slug} | {rule.severity.value} | {summary(rule)} |"
+        families.setdefault(rule.family(), []).append(row)
+    for family in sorted(families, key=lambda name: (list(FAMILIES).index(name) if name in FAMILIES else 99, name)):
+        yield f"\n## {FAMILIES.get(family, family)} ({family})\n"
+        yield "| code | slug | severity | finds |"
+        yield "| --- | --- | --- | --- |"
+        yield from families[family]
+
+
+def _fields() -> Iterator[str]:
+    yield "# Canonical fields"
+    yield ""
+    yield "Every form is read into these fields. `meshlint config` shows them, and rules ask for nothing else."
+    yield ""
+    yield "| field | meaning |"
+    yield "| --- | --- |"
+    for field in FIELDS.values():
+        yield f"| `{field.name}` | {field.doc} |"
+    for name in FRAMEWORKS:
+        yield from _spellings(framework(name.replace("_", "-")))
+
+
+def _spellings(model: Framework) -> Iterator[str]:
+    yield f"\n## {model.title}\n"
+    yield f"Versions that count: {', '.join(model.libraries)}. Of several keys, the one written last counts."
+    yield ""
+    yield "| field | written as |"
+    yield "| --- | --- |"
+    for field, keys in sorted(_by_field(model).items()):
+        yield f"| `{field}` | {', '.join(f'`{key}`' for key in keys)} |"
+
+
+def _by_field(model: Framework) -> Mapping[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for spelling in model.spellings:
+        found.setdefault(spelling.field, []).extend(spelling.keys)
+    return found
+
+
+def _settings() -> Iterator[str]:
+    yield "# Settings, one by one"
+    yield ""
+    yield "| key | says |"
+    yield "| --- | --- |"
+    for key, (doc, _) in KEYS.items():
+        yield f"| `{key}` | {doc} |"
+
+
+def stale() -> list[str]:
+    """Name the generated pages that are missing, differ, or belong to no rule any more."""
+    made = pages()
+    wrong = [str(path) for path, text in made.items() if _text(HERE / path) != text]
+    gone = [f"rules/{file.name}" for file in (HERE / "rules").glob("*.md") if Path("rules") / file.name not in made]
+    return sorted(wrong + gone)
+
+
+def _text(file: Path) -> str | None:
+    return file.read_text("utf-8") if file.is_file() else None
+
+
+def write() -> None:
+    """Write every page, and take away those of rules that are gone."""
+    for path in stale():
+        (HERE / path).unlink(missing_ok=True)
+    for path, text in pages().items():
+        (HERE / path).parent.mkdir(exist_ok=True)
+        (HERE / path).write_text(text, "utf-8")
+
+
+def main() -> int:
+    """Write, or check."""
+    if "--check" not in sys.argv[1:]:
+        write()
+        return 0
+    wrong = stale()
+    for path in wrong:
+        print(f"docs/{path} is stale: run python docs/generate.py")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""One fault for each rule about configs, and why some rules have nothing to say of some frameworks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mutate import Fault
+
+CP = {"context_parallel_size": 4}
+LEVELS = {**CP, "cp_comm_type": ("a2a+p2p",)}
+SIZES = "hierarchical_context_parallel_sizes"
+TE = {"transformer-engine": "2.19.0"}
+OLD_TE = {"transformer-engine": "2.9.0"}
+
+FAULTS: tuple[Fault, ...] = (
+    Fault("HCP001", LEVELS, (SIZES,), TE),
+    Fault("HCP002", {**LEVELS, SIZES: (2, 4)}, (), TE),
+    Fault("HCP003", {**LEVELS, "context_parallel_size": 8, SIZES: (2, 2, 2)}, (), TE),
+    Fault("HCP004", {**LEVELS, SIZES: (2, 2), "use_decentralized_pg": True}, (), {**TE, "megatron-bridge": "0.4.0"}),
+    Fault("HCP005", {**LEVELS, SIZES: (2, 2)}, (), {"transformer-engine": "1.11.0"}),
+    Fault("HCP006", LEVELS, (), TE),
+    Fault("HCP007", {**CP, SIZES: (2, 2)}, ("cp_comm_type",), TE),
+    Fault(
+        "HCP008",
+        {**LEVELS, SIZES: (2, 2), "hybrid_context_parallel": True},
+        (),
+        {**TE, "megatron-core": "0.16.1"},
+    ),
+    Fault("HCP010", {**LEVELS, SIZES: (1, 4)}, (), TE),
+    Fault("CTX001", {**CP, "seq_length": 4100}, (), TE),
+    Fault("CTX002", {**CP, "cp_comm_type": ("allgather",)}, (), TE),
+    Fault("CTX003", {"context_parallel_size": 7, "cp_comm_type": ("a2a",)}, (), TE),
+    Fault("CTX004", {**CP, "window_size": (128, 0)}, ("cp_comm_type",), TE),
+    Fault("CTX005", {**CP, "softmax_type": "learnable"}, ("cp_comm_type",), TE),
+    Fault("CTX006", {**CP, "attention_backend": "unfused"}, (), TE),
+    Fault("CTX007", {**CP, "cp_comm_type": ("a2a",), "position_embedding_type": "relative"}, (), TE),
+    Fault(
+        "CTX008",
+        {**CP, "fp8": "hybrid", "fp8_dot_product_attention": True, "attention_backend": "flash"},
+        (),
+        TE,
+    ),
+    Fault("CTX009", {**CP, "cp_comm_type": ("p2p", "p2p", "a2a")}, (), TE),
+    Fault("CTX010", {"context_parallel_size": 1, "cp_comm_type": ("a2a",)}, (), TE),
+    Fault("PKD002", {**CP, "cp_comm_type": ("all_gather",), "packed_sequences": True}, (), OLD_TE),
+    Fault("PKD003", {**CP, "cp_comm_type": ("a2a",), "packed_sequences": True}, (), OLD_TE),
+    Fault("PKD004", {**LEVELS, SIZES: (2, 2), "packed_sequences": True}, (), OLD_TE),
+    Fault("PKD005", {**CP, "packed_sequences": True, "pad_multiple": 4}, (), {**TE, "nemo-rl": "0.6.0"}),
+    Fault("PKD006", {**CP, "sft": True, "calculate_per_token_loss": False}, (), TE),
+)
+
+NO_LEVELS = "the sizes never reach the groups there; HCP006 says that"
+PADS = "the framework pads each sequence itself"
+
+REASONS: Mapping[str, Mapping[str, str]] = {
+    **{
+        code: dict.fromkeys(("verl", "ms-swift", "nemo2", "roll", "areal"), NO_LEVELS)
+        for code in ("HCP001", "HCP002", "HCP003", "HCP005", "HCP008", "HCP010", "PKD004")
+    },
+    "HCP004": dict.fromkeys(
+        ("megatron-lm", "slime", "nemo-rl", "verl", "ms-swift", "nemo2", "roll", "areal"),
+        "the option is Megatron-Bridge's",
+    ),
+    "HCP006": dict.fromkeys(("megatron-lm", "slime", "nemo-rl", "megatron-bridge"), "the sizes reach the groups there"),
+    "CTX001": dict.fromkeys(("slime", "ms-swift", "verl", "nemo-rl", "roll", "areal"), PADS),
+    "PKD005": dict.fromkeys(("megatron-lm", "slime", "ms-swift", "verl", "roll", "areal", "nemo2"), PADS),
+    "PKD006": dict.fromkeys(
+        ("slime", "ms-swift", "verl", "nemo-rl", "roll", "areal", "nemo2"), "the framework sets the loss itself"
+    ),
+}
+"""Why a rule has nothing to say of a framework, where that does not follow from its keys."""
