@@ -11,10 +11,18 @@ from meshlint.config.command import CommandReader
 from meshlint.config.framework import Framework
 from meshlint.config.surface import Surface
 
-SURFACES: tuple[str, ...] = ("functional_test", "nemo_rl_yaml", "verl_yaml", "roll_yaml", "areal_yaml", "bridge_recipe")
+SURFACES: tuple[str, ...] = (
+    "functional_test",
+    "nemo_rl_yaml",
+    "verl_yaml",
+    "roll_yaml",
+    "areal_yaml",
+    "bridge_recipe",
+    "shell",
+)
 """Modules of `meshlint.config.surfaces`, each with a `SURFACE`; a file goes to every surface that claims it."""
 
-COMMANDS: tuple[str, ...] = ("verl", "nemo_rl", "roll", "areal")
+COMMANDS: tuple[str, ...] = ("verl", "nemo_rl", "roll", "areal", "slime", "ms_swift", "megatron_lm")
 """Modules of `meshlint.config.commands`, each with a `READER`; the first that claims a command reads it."""
 
 FRAMEWORKS: tuple[str, ...] = (

@@ -1,0 +1,136 @@
+"""ms-swift's commands: `megatron sft|pt|rlhf|export`, with flags and a YAML or JSON file of them in front.
+
+The command starts torchrun itself where NPROC_PER_NODE or NNODES is set (swift/cli/main.py:31). Sources count from
+main of August 2026.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from meshlint.config.command import Command, Word
+from meshlint.config.commands.flags import Grammar, names, writes
+from meshlint.config.commands.launchers import times
+from meshlint.config.commands.megatron_lm import launch
+from meshlint.config.hydra.program import Program, locate, program
+from meshlint.config.launch import Launch, Write
+from meshlint.config.surface import Context
+from meshlint.config.value import Kind, Origin, State, Value, default, unknown
+from meshlint.sources.tree import Reader, Unreadable
+from meshlint.sources.yaml import Node, parse
+
+NAME = "ms-swift"
+VERBS = ("sft", "pt", "rlhf", "export")
+GRAMMAR = Grammar(
+    lists=names(
+        "dataset val_dataset cached_dataset cached_val_dataset target_modules modules_to_save adapters",
+        "ref_adapters reward_funcs reward_weights recompute_modules report_to moe_router_load_balancing_type",
+        "moe_aux_loss_coeff vllm_server_host vllm_server_port freeze_parameters trainable_parameters",
+        "reward_model callbacks external_plugins",
+    )
+)
+
+
+class MsSwift:
+    """Reads the flags of swift's Megatron side."""
+
+    framework = NAME
+
+    def claims(self, command: Command) -> bool:
+        """Claim `megatron VERB`, and the modules that it starts."""
+        return _program(command) is not None
+
+    def launches(self, command: Command, reader: Reader, context: Context) -> Iterator[Launch]:
+        """Give the launch of a command."""
+        found = _program(command)
+        if found is None:
+            return
+        filed, variables, words = _config(found.words, command, reader)
+        made = launch(NAME, command, replace(found, words=words), reader)
+        environment = {**variables, **command.environment}
+        nodes, gpus = _ranks(environment, command)
+        yield replace(
+            made,
+            writes=(*filed, *writes(words, GRAMMAR)),
+            environment=environment,
+            nodes=nodes,
+            gpus_per_node=gpus,
+            world=times(nodes, gpus),
+        )
+
+
+READER = MsSwift()
+
+
+def _program(command: Command) -> Program | None:
+    words = command.words
+    if len(words) > 1 and (words[0].text or "").rpartition("/")[2] == "megatron" and words[1].text in VERBS:
+        return Program(module=f"megatron {words[1].text}", words=words[2:])
+    found = program(command)
+    if found is not None and found.name in VERBS and "_megatron" in found.file:
+        return Program(module=f"megatron {found.name}", words=found.words)
+    return None
+
+
+def _ranks(environment: Mapping[str, Value], command: Command) -> tuple[Value, Value]:
+    """Give nodes and GPUs a node; without NPROC_PER_NODE and NNODES one process is started."""
+    if command.world is not None and command.nodes is not None and command.gpus_per_node is not None:
+        return command.nodes, command.gpus_per_node
+    nodes = _number(environment, "NNODES") or default(1, "NNODES is not set")
+    gpus = _number(environment, "NPROC_PER_NODE") or default(1, "NPROC_PER_NODE is not set")
+    return nodes, gpus
+
+
+def _number(environment: Mapping[str, Value], name: str) -> Value | None:
+    value = environment.get(name)
+    if value is None or value.is_unknown:
+        return value
+    text = str(value.data)
+    return (
+        Value(State.SET, int(text), value.origins) if text.isdigit() else unknown(f"{name} is {text}", *value.origins)
+    )
+
+
+def _config(
+    words: Sequence[Word], command: Command, reader: Reader
+) -> tuple[list[Write], dict[str, Value], tuple[Word, ...]]:
+    """Read the file of flags that stands in front, or behind `--config`; the command line comes after it."""
+    first = words[0].text if words else None
+    place = next((i for i, w in enumerate(words) if w.text == "--config"), None)
+    if first is not None and first.endswith((".yaml", ".yml", ".json")):
+        return *_file(words[0], command, reader), tuple(words[1:])
+    if place is not None and place + 1 < len(words):
+        return *_file(words[place + 1], command, reader), (*words[:place], *words[place + 2 :])
+    if words and first is None and not words[0].known:
+        return [Write("*", words[0].value())], {}, tuple(words[1:])
+    return [], {}, tuple(words)
+
+
+def _file(word: Word, command: Command, reader: Reader) -> tuple[list[Write], dict[str, Value]]:
+    path = locate(word.text, command, reader) if word.text is not None else None
+    if path is None:
+        reason = word.reason or f"the config {word.text} is not in reach"
+        return [Write("*", unknown(reason, *word.origins))], {}
+    try:
+        documents = parse(reader.read(path))
+    except Unreadable as problem:
+        return [Write("*", unknown(f"{path} cannot be read: {problem.sentence}", *word.origins))], {}
+    root = documents[0] if documents else None
+    found: list[Write] = []
+    variables: dict[str, Value] = {}
+    for key, _, node in root.pairs() if root is not None and root.kind == "mapping" else ():
+        if key == "ENV":
+            variables.update({name: _value(entry) for name, _, entry in node.pairs()})
+        else:
+            found.append(Write(key.replace("-", "_"), _value(node)))
+    return found, variables
+
+
+def _value(node: Node) -> Value:
+    origin = Origin(Kind.WRITTEN, node.text, node.span, NAME)
+    if node.kind == "sequence":
+        return Value(State.SET, tuple(i.data for i in node.items), (origin,))
+    if node.kind == "mapping":
+        return unknown("it is a mapping", origin)
+    return Value(State.SET, node.data, (origin,))

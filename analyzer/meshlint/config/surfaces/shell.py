@@ -1,0 +1,221 @@
+"""Shell and sbatch scripts: every training command that a script reaches, launchers peeled off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from meshlint.config.command import Command, Word
+from meshlint.config.commands.dispatch import launches_of
+from meshlint.config.commands.launchers import peel
+from meshlint.config.launch import Branch, Launch
+from meshlint.config.surface import Context
+from meshlint.config.value import Kind, Origin
+from meshlint.place import Span
+from meshlint.sources.tree import Reader, Unreadable
+
+if TYPE_CHECKING:
+    from meshlint.sources.shell.script import Program, Script, Variant
+    from meshlint.sources.shell.script import Word as Evaluated
+
+NAME = "shell"
+SUFFIXES = (".sh", ".sbatch", ".slurm", ".bash")
+WATCHED = ("CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE", "NNODES")
+"""Variables of the environment that rules and readers look at: conditions that set them make variants."""
+
+_STARTS = (".py", "torchrun", "torch.distributed", "megatron ", " -m ", "$")
+_TOPICS = ("train", "megatron", "parallel", "verl", "nemo", "recipe", "grpo", "run_", "swift")
+_PASSED = "the script's own arguments"
+
+
+class Shell:
+    """Claims scripts by their ending."""
+
+    name = NAME
+
+    def claims(self, path: str) -> bool:
+        """Claim by the ending; files without one are not looked at."""
+        return PurePosixPath(path).suffix in SUFFIXES
+
+    def entries(self, paths: Iterable[str], context: Context) -> Iterable[str]:
+        """Judge scripts that can start something; a script that others source gives way to them."""
+        found: dict[str, None] = {}
+        users = _users(context)
+        for path in paths:
+            callers = users.get(PurePosixPath(path).name, ())
+            found.update(dict.fromkeys(c for c in callers if c != path))
+            if _can_start(path, context) and not _used(path, callers, context):
+                found[path] = None
+        return list(found)
+
+    def launches(self, path: str, context: Context) -> Iterator[Launch]:
+        """Give the launches of a script, in the order in which it comes to them."""
+        script, reader = _evaluate(path, context)
+        yield from script_launches(script, path, reader, context)
+        if script.programs:
+            for trouble in script.troubles:
+                context.problem(trouble.span, trouble.sentence)
+
+
+SURFACE = Shell()
+
+
+def _can_start(path: str, context: Context) -> bool:
+    """Look for the words that a training launch cannot do without, before anything is parsed."""
+    try:
+        text = context.tree.read(path).text
+    except Unreadable:
+        return True
+    return any(s in text for s in _STARTS) and any(t in text for t in _TOPICS)
+
+
+def _users(context: Context) -> Mapping[str, tuple[str, ...]]:
+    """Give, for each file name, the scripts with a line that sources a file of that name."""
+    known = context.shared.get(f"{NAME}.users")
+    if isinstance(known, dict):
+        return known
+    users: dict[str, dict[str, None]] = {}
+    for path in context.files:
+        if not SURFACE.claims(path):
+            continue
+        for name in _sourced(path, context):
+            users.setdefault(name, {})[path] = None
+    made = {name: tuple(paths) for name, paths in users.items()}
+    context.shared[f"{NAME}.users"] = made
+    return made
+
+
+def _sourced(path: str, context: Context) -> Iterator[str]:
+    try:
+        text = context.tree.read(path).text
+    except Unreadable:
+        return
+    for row in text.split("\n") if "source" in text or ". " in text else ():
+        words = row.split()
+        for word, after in pairwise(words):
+            if word in ("source", "."):
+                yield PurePosixPath(after.strip("\"';")).name
+
+
+def _used(path: str, callers: Sequence[str], context: Context) -> bool:
+    """Say whether a script's commands are reached by another script that sources it."""
+    return any(
+        program.span().path == path
+        for caller in callers
+        if caller != path
+        for program in _evaluate(caller, context)[0].programs
+    )
+
+
+def _evaluate(path: str, context: Context) -> tuple[Script, Reader]:
+    from meshlint.sources.shell.script import evaluate
+
+    memory = context.shared.setdefault(f"{NAME}.scripts", {})
+    assert isinstance(memory, dict)
+    if path not in memory:
+        reader = context.reader()
+        given = {name: str(v.data) for name, v in context.environment.items() if v.is_set}
+        memory[path] = evaluate(reader.read(path), reader, given, fallback=_fallback(path)), reader
+    script, reader = memory[path]
+    return script, Reader(reader.tree, set(reader.seen))
+
+
+def _fallback(path: str) -> Mapping[str, str]:
+    """Give the variables that follow from where NeMo-RL's test suites lie."""
+    if "tests/test_suites/" not in path:
+        return {}
+    from meshlint.config.commands.nemo_rl import initial_variables
+
+    return initial_variables(path)
+
+
+# Commands -------------------------------------------------------------------------------------------------------
+
+
+def script_launches(
+    script: Script, path: str, reader: Reader, context: Context, surface: str = NAME
+) -> Iterator[Launch]:
+    """Give the launches of an evaluated script; commands are numbered in the order in which they are reached."""
+    numbers: dict[Span, int] = {}
+    used: dict[str, int] = {}
+    for program in script.programs:
+        text = program.text()
+        if not any(s in text for s in _STARTS) and "megatron" not in text:
+            continue
+        place = program.span()
+        number = numbers.get(place, len(numbers) + 1)
+        scope = _scope(number, program)
+        again = used.get(scope, 0)
+        made = list(_variants(program, path, f"{scope} #{again + 1}" if again else scope, reader, context, surface))
+        if made:
+            numbers[place] = number
+            used[scope] = again + 1
+            yield from made
+
+
+def _scope(number: int, program: Program) -> str:
+    loops = ", ".join(f"{name}={value}" for name, value in program.loops)
+    return f"command {number}" + (f" [{loops}]" if loops else "")
+
+
+def _variants(
+    program: Program, path: str, scope: str, reader: Reader, context: Context, surface: str
+) -> Iterator[Launch]:
+    """Give one launch for each variant that differs in what is launched."""
+    seen: set[object] = set()
+    found: list[Launch] = []
+    for variant in program.variants(WATCHED):
+        command = command_of(program, variant, path, scope, surface)
+        key = (
+            tuple((w.text, w.reason, w.known) for w in command.words),
+            *(None if v is None else (v.state, v.data) for v in (command.nodes, command.gpus_per_node, command.world)),
+            *((n, v.state, v.data) for n in WATCHED if (v := command.environment.get(n)) is not None),
+        )
+        if key in seen:
+            continue
+        seen.add(key)
+        found.extend(launches_of(command, reader, context))
+    yield from found
+
+
+def command_of(program: Program, variant: Variant, path: str, scope: str, surface: str = NAME) -> Command:
+    """Make a command of a variant: words with origins, launchers peeled off."""
+    words = tuple(_word(w, scope, surface) for w in variant.words)
+    if variant.passed is not None:
+        words = tuple(_passed(w) if i < variant.passed else w for i, w in enumerate(words))
+    environment = {name: _word(w, scope, surface).value() for name, w in variant.environment().items()}
+    peeled = peel(
+        words,
+        environment,
+        [tuple(_word(w, scope, surface) for w in wrapper) for wrapper in variant.wrappers],
+        tuple(_word(w, scope, surface) for w in variant.directives),
+    )
+    return Command(
+        words=peeled.words,
+        path=path,
+        scope=scope,
+        place=program.span(),
+        surface=surface,
+        folder=program.folder,
+        environment=peeled.environment,
+        nodes=peeled.nodes,
+        gpus_per_node=peeled.gpus_per_node,
+        world=peeled.world,
+        branches=tuple(Branch(a.text, a.taken, a.span) for a in variant.arms()),
+    )
+
+
+def _word(word: Evaluated, scope: str, surface: str) -> Word:
+    origins = tuple(Origin(Kind.WRITTEN, s.text, s.span, surface, scope, caveat=s.caveat) for s in word.spots())
+    return Word(word.text, origins, word.reason, word.known, word.several)
+
+
+def _passed(word: Word) -> Word:
+    """Say of a word that the script's own arguments, which come after it, can override it."""
+    if not word.origins or word.origins[0].caveat:
+        return word
+    first = replace(word.origins[0], caveat=_PASSED)
+    return replace(word, origins=(first, *word.origins[1:]))

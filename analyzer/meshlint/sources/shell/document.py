@@ -1,0 +1,146 @@
+"""Shell text with the place of every character, also where the text was put together from other texts.
+
+A heredoc job, the string of `bash -c` and the argument of `eval` are texts of their own, made of literals and
+expansions. Such a derived document keeps for every stretch the literal that it came from, so that a flag inside
+it still has its line and column in the file.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from meshlint.place import Span
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+    from meshlint.sources.shell.term import Atom, Lit
+
+FIRST_PLACEHOLDER = 0xE000
+"""Derived text holds what has no text (unknown, undecided) as one character of Unicode's private area each."""
+MAX_PLACEHOLDERS = 0x1800
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place in a file that took part in a word: the expression as written, and what would override it."""
+
+    span: Span
+    text: str
+    caveat: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mark:
+    """A stretch of a document, in characters; `shown` replaces the text that is quoted for it."""
+
+    document: Document
+    start: int
+    end: int
+    caveat: str = ""
+    shown: str = ""
+
+    def spots(self) -> Iterator[Spot]:
+        """Give the stretch's places in files, literal first, then the uses that brought it there."""
+        yield from self.document.spots(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """A shell text. `segments` is empty for a file; for a derived text it gives (offset, literal), in order."""
+
+    path: str
+    text: str
+    segments: tuple[tuple[int, Lit], ...] = ()
+    holes: dict[str, Atom] = field(default_factory=dict)
+    """What each placeholder stands for."""
+    _lines: list[int] = field(default_factory=list)
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Give line and column, from 1, of a character of a file's text."""
+        if not self._lines:
+            self._lines.append(0)
+            self._lines.extend(i + 1 for i, c in enumerate(self.text) if c == "\n")
+        line = bisect_right(self._lines, offset) - 1
+        return line + 1, offset - self._lines[line] + 1
+
+    def span(self, start: int, end: int) -> Span:
+        """Give the file's span of a stretch; of a derived text, that of the literal it begins in."""
+        if self.segments or not self.path:
+            return next((s.span for s in self.spots(Mark(self, start, end))), Span(self.path or "?", 1))
+        line, column = self.place(start)
+        end_line, end_column = self.place(max(end, start + 1))
+        return Span(self.path, line, column, end_line, end_column)
+
+    def spots(self, mark: Mark) -> Iterator[Spot]:
+        """Give the places of a stretch."""
+        if not self.segments:
+            if self.path:
+                text = mark.shown or self.text[mark.start : mark.end]
+                yield Spot(self.span(mark.start, mark.end), text, mark.caveat)
+            return
+        for start, end, lit in self.pieces(mark.start, mark.end):
+            if lit is not None:
+                yield from lit.slice(start, end).spots()
+
+    def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, Lit | None]]:
+        """Cut a stretch of derived text where its literals meet; offsets count inside each literal."""
+        if not self.segments:
+            yield start, end, None
+            return
+        index = bisect_right(self.segments, start, key=lambda s: s[0]) - 1
+        index = max(index, 0)
+        while index < len(self.segments) and self.segments[index][0] < end:
+            offset, lit = self.segments[index]
+            low, high = max(start - offset, 0), min(end - offset, len(lit.text))
+            if low < high:
+                yield low, high, lit
+            index += 1
+
+
+def ascii_bytes(text: str) -> bytes:
+    """Encode with one byte for each character, so that the parser's bytes are our characters."""
+    return text.encode() if text.isascii() else text.translate(_Dotted()).encode()
+
+
+class _Dotted(dict[int, str]):
+    def __missing__(self, code: int) -> str:
+        return chr(code) if code < 128 else "."
+
+
+def parser() -> Parser:
+    """Make a bash parser."""
+    import tree_sitter
+    import tree_sitter_bash
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+def parse(document: Document, tool: Parser) -> Node:
+    """Give the root node; blank lines are added so that a last line may end in a backslash."""
+    return tool.parse(ascii_bytes(document.text) + b"\n\n").root_node
+
+
+def derived(path: str, atoms: Sequence[Atom], prefix: str = "") -> Document:
+    """Put a text together from literals; whatever else stands in `atoms` becomes a placeholder."""
+    from meshlint.sources.shell.term import Lit, literal
+
+    parts: list[str] = [prefix]
+    segments: list[tuple[int, Lit]] = []
+    holes: dict[str, Atom] = {}
+    offset = len(prefix)
+    if prefix:
+        segments.append((0, literal(prefix)))
+    for atom in atoms:
+        lit = atom if isinstance(atom, Lit) else None
+        if lit is None:
+            name = chr(FIRST_PLACEHOLDER + min(len(holes), MAX_PLACEHOLDERS))
+            holes[name] = atom
+            lit = literal(name)
+        segments.append((offset, lit))
+        parts.append(lit.text)
+        offset += len(lit.text)
+    return Document(path, "".join(parts), tuple(segments) or ((0, literal("")),), holes)
