@@ -42,6 +42,15 @@ _MEGATRON = (
 )
 
 
+_DDP = (
+    "overlap_grad_reduce",
+    "overlap_param_gather",
+    "use_distributed_optimizer",
+    "average_in_collective",
+    "fp8_param_gather",
+)
+"""Fields of AReaL's own `DistributedDataParallelConfig` (:700)."""
+
 MAX_DIGITS = 9
 
 
@@ -138,6 +147,7 @@ DEFAULTS = (
     Default("recompute_method", "uniform", ":887"),
     Default("recompute_num_layers", 1, ":888"),
     Default("moe_token_dispatcher_type", "alltoall", ":902"),
+    Default("use_distributed_optimizer", True, ":722"),
     Default("packed_sequences", True, "engine/megatron_utils/packed_context_parallel.py:41"),
     *CORE_DEFAULTS,
 )
@@ -161,7 +171,7 @@ FRAMEWORK = Framework(
     libraries=(AREAL, CORE, TE, TORCH),
     spellings=(
         *named(MODEL_PARALLEL + TRANSFORMER, "{role}", only=_MEGATRON),
-        *named(DDP, "{role}ddp."),
+        *named(DDP, "{role}ddp.", only=_DDP),
         *_KEYS,
     ),
     defaults=DEFAULTS,

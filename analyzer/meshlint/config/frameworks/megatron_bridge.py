@@ -89,8 +89,13 @@ _KEYS = (
     ),
     Spelling(
         "packed_sequences",
-        ("dataset.enable_offline_packing", "dataset.enable_in_batch_packing", "dataset.pack_sequences_in_batch"),
-        source="data/builders/gpt_sft.py",
+        ("dataset.enable_offline_packing", "dataset.enable_in_batch_packing"),
+        source="data/builders/gpt_sft.py:130, since 0.6",
+    ),
+    Spelling(
+        "packed_sequences",
+        ("dataset.pack_sequences_in_batch",),
+        source="v0.5.0 training/config.py:1161, gone in 0.6",
     ),
     Spelling(
         "pad_multiple",

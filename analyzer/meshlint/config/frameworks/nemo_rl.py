@@ -71,7 +71,6 @@ _KEYS = (
     Spelling("fp8", ("{role}fp8_cfg.fp8",), source="models/megatron/setup.py:1171"),
     Spelling("fp8_recipe", ("{role}fp8_cfg.fp8_recipe",), source="models/megatron/setup.py:1171"),
     Spelling("fp8_param_gather", ("{role}fp8_cfg.fp8_param",), source="models/megatron/setup.py:1171"),
-    Spelling("train_iters", ("{role}train_iters",), source="models/megatron/setup.py:1312"),
 )
 
 ROLES = tuple(Role(name, f"{name}.megatron_cfg.", f"{name}.") for name in ("policy", "value", "teacher"))
