@@ -129,8 +129,9 @@ def roles(launch: Launch) -> tuple[Role, ...]:
 
 def _is_megatron(launch: Launch, role: Role) -> bool:
     """Tell by the role's strategy, by its engine's class, or, with neither in reach, by a key of its section."""
-    for key in (f"{role.parent}strategy", f"{role.prefix}strategy", f"{role.prefix}_target_", "engine", "model_engine"):
-        value = launch.find(key) if key != "engine" or role is SFT else None
+    group = "engine" if role is SFT else "model_engine"
+    for key in (f"{role.parent}strategy", f"{role.prefix}strategy", f"{role.prefix}_target_", group):
+        value = launch.find(key)
         if value is None or value.data is None:
             continue
         return not value.is_unknown and ("megatron" in str(value.data) or "Mcore" in str(value.data))

@@ -38,8 +38,24 @@ class Program:
 
 
 def program(command: Command) -> Program | None:
-    """Find the Python program of a command; None where it starts none, or one that is not known."""
+    """Find the Python program of a command; None where it starts none, or one that is not known.
+
+    Where a launcher that nobody knows stands in front, the first `python` among its words starts the program.
+    """
     words = command.words
+    found = _program(words)
+    if found is not None:
+        return found
+    ahead = (place for place, word in enumerate(words[1:MAX_AHEAD], 1) if _is_python(word.text))
+    place = next(ahead, None)
+    return _program(words[place:]) if place is not None else None
+
+
+MAX_AHEAD = 60
+"""Words of unknown launchers that may stand before a program."""
+
+
+def _program(words: Sequence[Word]) -> Program | None:
     place = 0
     if words and _is_python(words[0].text):
         place = 1
@@ -50,11 +66,10 @@ def program(command: Command) -> Program | None:
     name = words[place].text if place < len(words) else None
     if name is None:
         return None
+    rest = tuple(words[place + 1 :])
     if name.endswith(".py"):
-        return Program(script=name, words=words[place + 1 :])
-    if _is_dotted(name):
-        return Program(module=name, words=words[place + 1 :])
-    return None
+        return Program(script=name, words=rest)
+    return Program(module=name, words=rest) if _is_dotted(name) else None
 
 
 def _module(words: Sequence[Word], place: int) -> Program | None:
