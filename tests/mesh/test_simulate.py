@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from programs import CP, DP, PP, TP, Program, at
+from programs import DP, PP, TP, Program, at
 
 from meshlint.mesh.dims import STANDARD
 from meshlint.mesh.gate import Origin
@@ -243,9 +243,8 @@ def test_two_names_of_one_communicator_match_and_two_communicators_do_not(p: Pro
     assert blocks(sides("gloo", "nccl"))
 
 
-def test_a_root_outside_of_the_group_is_stuck(p: Program) -> None:
-    term = p.op(1, "tp", kind="broadcast", root=p.values.lit(0))
-    verdict = judged(term)
-    assert verdict.run is None or verdict.run.stuck[0].how == "root"
-    term = p.alt(0, p.values.first(CP), p.op(1, "tp", kind="broadcast", root=p.values.lit(0)))
-    assert judged(term).run is None
+def test_a_constant_root_is_no_member_of_every_instance(p: Program) -> None:
+    verdict = judged(p.op(1, "tp", kind="broadcast", root=p.values.lit(0)))
+    assert verdict.run is not None and verdict.run.stuck[0].how == "root"
+    assert not blocks(p.op(1, "world", kind="broadcast", root=p.values.lit(0)))
+    assert not blocks(p.op(1, "tp", kind="broadcast", root=p.values.global_rank(Group(TP), 0)))

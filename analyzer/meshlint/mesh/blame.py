@@ -7,7 +7,7 @@ be balanced later.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,6 +22,9 @@ from meshlint.mesh.term import Alt, Exit, Loop, Node, Op, Terms, breaks, returns
 
 ROUNDS = 4
 """How many faults of one part are looked for."""
+
+BALANCE_CAP = 8
+"""How many gates further down are tried as the counterpart of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,10 @@ def _again(stuck: Stuck, run: Run) -> bool:
     )
 
 
+def _varies(node: Node) -> bool:
+    return isinstance(node, (Alt, Loop)) and bool(node.var)
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where a part stands: the loop around it, the uniform gates that enclose it, and the facts that all ranks know."""
@@ -159,6 +166,10 @@ class _Place:
         asked = self.asked | {atom.id for atom in atoms(node.condition)}
         known = holds is not None and sizes_only(node.condition)
         return replace(self, asked=asked, sizes=(*self.sizes, (node.condition, bool(holds))) if known else self.sizes)
+
+    def may(self, node: Alt, holds: bool) -> bool:
+        """Say whether a side can be taken here: not if an enclosing gate asked the same and went the other way."""
+        return all(gate.condition is not node.condition or value is holds for gate, value in self.gates)
 
     def wrapped(self, terms: Terms, part: Node) -> Node:
         """Put a part under the enclosing gates that ask what it asks too."""
@@ -198,19 +209,21 @@ class Judge:
         while pending:
             node, stop, here = pending.pop()
             while node is not None and (stop is None or node.shape != stop.shape):
-                join = self.terms.joins.next(node)
+                join = following = self.terms.joins.next(node)
                 if not self.prover.safe(cut(self.terms, node, join)):
                     if isinstance(node, Alt) and not node.condition.var:
-                        pending.append((node.otherwise, join, here.inside(node, False)))
-                        pending.append((node.then, join, here.inside(node, True)))
+                        sides = ((node.otherwise, False), (node.then, True))
+                        pending += [
+                            (side, join, here.inside(node, holds)) for side, holds in sides if here.may(node, holds)
+                        ]
                     elif isinstance(node, Loop) and not node.trip.var and not (node.body.var and breaks(node.body)):
                         yield from self._spine(node.body, None, replace(here, loop=node))
                         if returns(node.body):
                             pending += [(node.after_return, join, here), (node.rest, join, here)]
                     else:
-                        yield from self._part(node, join, here)
+                        following = yield from self._part(node, join, stop, here)
                 here = self._after(node, here)
-                node = join
+                node = following
 
     def _after(self, node: Node, place: _Place) -> _Place:
         """Add what all ranks know after a uniform branch, of which one side may leave the program."""
@@ -221,8 +234,13 @@ class Judge:
             return place.after(node, False)
         return place.after(node, True if node.otherwise.shape in dead else None)
 
-    def _part(self, node: Node, join: Node | None, place: _Place) -> Iterator[Fault]:
-        """Judge what stands between `node` and its join; to the end, where some ranks leave the program."""
+    def _part(
+        self, node: Node, join: Node | None, stop: Node | None, place: _Place
+    ) -> Generator[Fault, None, Node | None]:
+        """Judge what stands between `node` and its join; gives where to go on.
+
+        Where some ranks leave the program, all that follows belongs to the part.
+        """
         part = cut(self.terms, node, join)
         if isinstance(node, (Alt, Loop)) and any(isinstance(below, Exit) for below in walk(part)):
             part = node
@@ -231,10 +249,31 @@ class Judge:
         context = node if place.loop is None else self.terms.then(node, place.loop)
         part, context = place.wrapped(self.terms, part), place.wrapped(self.terms, context)
         for options, grade in self._phases(part, place):
+            if self._verdict(part, options, place.sizes).run is None:
+                continue
+            balanced, following = self._balanced(node, join, stop, options, place)
+            if balanced:
+                return following
             found = list(self._rounds(part, context, options, grade, place.sizes))
             yield from found
             if found:
-                return
+                return join
+        return join
+
+    def _balanced(
+        self, node: Node, join: Node | None, stop: Node | None, options: Options, place: _Place
+    ) -> tuple[bool, Node | None]:
+        """Say whether a gate further down on the same way balances this one, and give what follows that gate."""
+        end = join
+        for _ in range(BALANCE_CAP):
+            while end is not None and not _varies(end):
+                end = self.terms.joins.next(end) if stop is None or end.shape != stop.shape else None
+            if end is None:
+                return False, None
+            end = self.terms.joins.next(end)
+            if self._verdict(place.wrapped(self.terms, cut(self.terms, node, end)), options, place.sizes).safe:
+                return True, end
+        return False, None
 
     def _phases(self, part: Node, place: _Place) -> Iterator[tuple[Options, str]]:
         yield Options(shared=place.asked), "mesh"
@@ -244,19 +283,21 @@ class Judge:
             yield Options(free_locals=True, shared=place.asked), "local"
 
     def _rounds(self, part: Node, context: Node, options: Options, grade: str, facts: Facts) -> Iterator[Fault]:
-        if self._verdict(part, options, facts).run is None:
-            return
+        """Blame one gate of the part after the other, as long as the part blocks with all that comes after it."""
         keys = {group.partition for group in part.groups}
         term = project(self.terms, context, lambda group: group.partition in keys, waits=True)
         inside = {gate_key(node) for node in walk(part) if isinstance(node, (Alt, Loop))}
         for _ in range(ROUNDS):
-            run = self._verdict(term, options, facts).run
-            if run is None:
+            whole = self._verdict(term, options, facts).run
+            alone = self._verdict(part, options, facts).run
+            if whole is None or alone is None:
                 return
-            found = blame(term, run, options)
-            if found.node is None or gate_key(found.node) in inside:
-                yield self._fault(found, run, term, context, grade)
-            if found.node is None or found.forced is None or found.removed:
+            culprit = blame(term, whole, options).node
+            if culprit is not None and gate_key(culprit) not in inside:
+                return
+            found = blame(part, alone, options)
+            yield self._fault(found, alone, part, context, grade)
+            if found.node is None or found.removed:
                 return
             options = replace(options, forced=(*options.forced, (gate_key(found.node), found.forced)))
 

@@ -80,9 +80,14 @@ Facts = tuple[tuple[Expr, bool], ...]
 
 def _wants(term: Node, facts: Facts) -> _Wants:
     wants = _Wants([], [group.dims for group in term.groups if group.dims != ALL], sizes={})
+    wants.ranks = any(isinstance(node, Op) and _constant_root(node) for node in walk(term))
     for expr in parts((*expressions(term), *(fact for fact, _ in facts))):
         _want(expr, wants)
     return wants
+
+
+def _constant_root(op: Op) -> bool:
+    return op.root is not None and op.root.op == "lit" and op.group.dims != ALL
 
 
 def _want(expr: Expr, wants: _Wants) -> None:

@@ -52,3 +52,6 @@ class Group:
 
 WORLD = Group(ALL, name="world")
 """The default group."""
+
+SELF = Group(0, name="self")
+"""Every rank alone: for events that wait for nobody, such as keys that a stage hands on."""

@@ -10,7 +10,7 @@ each rank), contracts in some choice (see `refuting_run`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,6 +114,7 @@ class Run:
     paths: tuple[tuple[Taken, ...], ...]
     choices: tuple[Choice, ...]
     left: tuple[Exit | None, ...]
+    slots: tuple[Mapping[str, Any], ...]
     excluded: bool
     """The run tells nothing: a rank raised an error on an outside fact, or something unknown took part."""
 
@@ -151,6 +152,11 @@ class Verdict:
     known: bool
     runs: int = 0
     mesh: Mesh | None = None
+
+    @property
+    def safe(self) -> bool:
+        """Whether every mesh was judged and none shows a fault."""
+        return self.known and self.run is None
 
 
 def gate_key(node: Alt | Loop) -> object:
@@ -302,6 +308,27 @@ class _Simulation:
                     waits[rank] = next(walkers[rank], None)
                     moved = True
         return self._result()
+
+    def alone(self, run: Run, rank: int) -> list[Op]:
+        """Give every operation that `rank` comes to if none of them ever blocks, under the decisions of `run`."""
+        for choice in run.choices:
+            self.decided[choice.key] = _Decided(choice.atom, choice.setting, (choice.value,), 0, set())
+        for other in range(self.plan.layout.mesh.world):
+            self.views.append(self.view(other))
+            self.sources.append({})
+            self.paths.append([])
+            self.left.append(None)
+            self.blurred.append([])
+        self.views[rank].slots.update(run.slots[rank])
+        found: list[Op] = []
+        node: Node | None = self.plan.term
+        loops: list[list[Any]] = []
+        while node is not None and self.steps < STEP_CAP:
+            self.steps += 1
+            if isinstance(node, Op):
+                found.append(node)
+            node = node.rest if isinstance(node, (Op, Wait)) else self.step(node, rank, loops)
+        return found
 
     def view(self, rank: int) -> View:
         """Make what one rank sees."""
@@ -462,8 +489,9 @@ class _Simulation:
             for pendings in self.events
         )
         paths = tuple(tuple(path) for path in self.paths)
+        slots = tuple(view.slots for view in self.views)
         excluded = self._raised() or self._blurry(stuck)
-        return Run(self.plan.layout.mesh, stuck, events, paths, choices, tuple(self.left), excluded)
+        return Run(self.plan.layout.mesh, stuck, events, paths, choices, tuple(self.left), slots, excluded)
 
     def _stuck(self) -> Iterator[Stuck]:
         for instance in self.instances.values():
@@ -489,6 +517,11 @@ class _Simulation:
             if len(seen) > 1:
                 return True
         return False
+
+
+def trace_alone(plan: Plan, run: Run, rank: int) -> list[Op]:
+    """Give every operation that `rank` comes to if none of them ever blocks, under the decisions of `run`."""
+    return _Simulation(plan, []).alone(run, rank)
 
 
 def _verdict_of(heads: list[_Pending], members: tuple[int, ...]) -> str:

@@ -1,0 +1,214 @@
+"""Pictures of a fault in text: who arrives and who waits on the mesh, and two ranks' traces side by side.
+
+Deterministic, at most WIDTH columns; the first line says what is stuck, the last who waits for whom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from meshlint.mesh.blame import Fault
+from meshlint.mesh.dims import Mesh
+from meshlint.mesh.pairing import Instead
+from meshlint.mesh.simulate import Event, Run, Stuck, gate_key
+from meshlint.mesh.term import Alt, Loop, Site
+
+WIDTH = 100
+
+
+def place(mesh: Mesh, rank: int) -> str:
+    """Name a rank by its coordinates on the dims that have more than one rank: `tp0 cp1`."""
+    names: dict[str, int] = {}
+    axes = mesh.axes
+    shown = [index for index in axes.dense if mesh.sizes[index] > 1]
+    for index in shown:
+        names[_dim(mesh, index)] = mesh.coordinates(rank)[index]
+    return " ".join(f"{name}{value}" for name, value in names.items()) or "rank0"
+
+
+def _dim(mesh: Mesh, index: int) -> str:
+    """Name a leaf by its parent where no other leaf of the parent has ranks."""
+    leaf = mesh.axes.leaves[index]
+    for parent, below in mesh.axes.children:
+        if leaf in below and sum(mesh.sizes[mesh.axes.leaves.index(other)] > 1 for other in below) == 1:
+            return parent
+    return leaf
+
+
+def draw(fault: Fault, instead: Sequence[Instead] = ()) -> str:
+    """Draw the mesh of a fault: the stuck operation, one cell for each rank, and who waits for whom."""
+    run, stuck = fault.run, fault.stuck
+    lines = [_title(stuck)]
+    cells = [_cell(run, stuck, rank, instead) for rank in range(run.mesh.world)]
+    lines += [f"  {line}" for line in _grid(run.mesh, stuck, cells)]
+    return "\n".join(_fit(line) for line in (*lines, *_ending(run, stuck, instead)))
+
+
+def _title(stuck: Stuck) -> str:
+    op = stuck.arrived[0][1]
+    via = " > ".join(frame.label or str(frame.span) for frame in op.site.frames()[:-1])
+    return f"{op.kind} on {stuck.group.name or 'a group'}, {_line(op.site)}" + (f", via {via}" if via else "")
+
+
+def _line(site: Site) -> str:
+    """Name the line in the function where the program was entered, as a reader of that function sees it."""
+    return f"line {site.frames()[0].span.line}"
+
+
+def _cell(run: Run, stuck: Stuck, rank: int, instead: Sequence[Instead]) -> str:
+    where = place(run.mesh, rank)
+    waiting = dict(stuck.arrived)
+    if rank in waiting:
+        if stuck.how != "wait":
+            return f"{where}  calls {waiting[rank].kind}, {_line(waiting[rank].site)}"
+        return f"{where}  enters"
+    if rank in stuck.members:
+        return f"{where}  {_absent(run, stuck, rank, instead)}"
+    elsewhere = [op for item in run.stuck for other, op in item.arrived if other == rank]
+    same = any(op.site == other.site for op in elsewhere for other in waiting.values())
+    if same:
+        return f"{where}  enters"
+    return f"{where}  waits in {elsewhere[0].kind}, {_line(elsewhere[0].site)}" if elsewhere else f"{where}  goes on"
+
+
+def _absent(run: Run, stuck: Stuck, rank: int, instead: Sequence[Instead]) -> str:
+    blocked = [op for item in run.stuck for other, op in item.arrived if other == rank]
+    if blocked:
+        name = next(item.group.name for item in run.stuck for other, _ in item.arrived if other == rank)
+        return f"waits in {blocked[0].kind} on {name}, {_line(blocked[0].site)}"
+    found = next((item for item in instead if item.rank == rank and item.op is not None), None)
+    if found is not None and found.op is not None:
+        return f"goes on to {_line(found.op.site)} ({found.op.kind})"
+    if run.left[rank] is not None:
+        return "has left with an error"
+    return f"goes on, never calls {stuck.group.name or 'it'} again" if instead else "goes on"
+
+
+def _grid(mesh: Mesh, stuck: Stuck, cells: list[str]) -> list[str]:
+    """Lay the cells out: the members of one instance in a row, if they fit."""
+    rows = _rows(mesh, stuck)
+    widths = [max(len(cells[row[column]]) for row in rows if column < len(row)) for column in range(len(rows[0]))]
+    if sum(widths) + 4 * len(widths) > WIDTH - 2:
+        return [cells[rank] for row in rows for rank in row]
+    lines = []
+    for row in rows:
+        padded = [cells[rank].ljust(width) for rank, width in zip(row, widths, strict=False)]
+        lines.append("    ".join(padded).rstrip())
+    return lines
+
+
+def _rows(mesh: Mesh, stuck: Stuck) -> list[list[int]]:
+    if stuck.group.members is not None or stuck.group.lists is not None or len(stuck.members) == mesh.world:
+        return [[rank] for rank in range(mesh.world)]
+    rows: dict[tuple[int, ...], list[int]] = {}
+    for rank in range(mesh.world):
+        rows.setdefault(mesh.others(rank, stuck.group.dims), []).append(rank)
+    return sorted(rows.values())
+
+
+def _ending(run: Run, stuck: Stuck, instead: Sequence[Instead]) -> list[str]:
+    arrived = _places(run.mesh, [rank for rank, _ in stuck.arrived])
+    if stuck.how == "root":
+        return [f"the root is not a member of the instance {_places(run.mesh, list(stuck.members))}"]
+    clash = [item for item in instead if item.outcome == "clashes" or (item.outcome == "hangs" and item.op)]
+    pairs = [item for item in instead if item.outcome == "pairs" and item.op is not None]
+    lines = []
+    if stuck.how == "clash":
+        lines.append(f"{_places(run.mesh, list(stuck.members))} stand at calls that do not match")
+    for item in pairs:
+        called = f"{item.op.kind}, {_line(item.op.site)}" if item.op else ""
+        lines.append(f"{arrived} pairs silently with {place(run.mesh, item.rank)} in {called}")
+    for item in clash:
+        called = f"{item.op.kind}, {_line(item.op.site)}" if item.op else ""
+        lines.append(f"{arrived} meets {place(run.mesh, item.rank)} in {called}: {_meaning(item)}")
+    taken = {item.rank for item in (*pairs, *clash)}
+    absent = [rank for rank in stuck.missing if rank not in taken]
+    if absent:
+        verb = "wait" if len(stuck.arrived) > 1 else "waits"
+        lines.append(f"{arrived} {verb} for ever for {_places(run.mesh, absent)}")
+    return lines
+
+
+def _meaning(item: Instead) -> str:
+    return "sizes differ, a clash" if item.outcome == "clashes" else "another operation, a hang"
+
+
+def _places(mesh: Mesh, ranks: list[int]) -> str:
+    names = [place(mesh, rank) for rank in ranks]
+    if len(names) > 4:
+        names = [*names[:3], f"{len(names) - 3} more"]
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def traces(fault: Fault) -> str:
+    """Write the traces of a rank that waits and of one that does not come, side by side, to where they part."""
+    run, stuck = fault.run, fault.stuck
+    left = stuck.arrived[0][0]
+    right = stuck.missing[0] if stuck.missing else stuck.arrived[-1][0]
+    rows = _aligned(_steps(fault, left), _steps(fault, right))
+    half = min(46, max([len(place(run.mesh, left)), *(len(first) for first, _ in rows)]))
+    head = f"{place(run.mesh, left):<{half}} | {place(run.mesh, right)}"
+    lines = [head, "-" * half + "-+-" + "-" * half]
+    lines += [f"{_short(first, half):<{half}} | {_short(second, WIDTH - half - 3)}".rstrip() for first, second in rows]
+    return "\n".join(lines)
+
+
+Step = tuple[tuple[object, ...], str]
+
+
+def _steps(fault: Fault, rank: int) -> list[Step]:
+    """Give what a rank does: (what it matches, text), the blamed gate's decision included."""
+    run = fault.run
+    steps: list[Step] = [_event_step(run, event, rank) for event in run.events[rank]]
+    if fault.node is not None:
+        at, text = _decision(run, fault.node, rank)
+        steps.insert(min(at, len(steps)), (("gate",), text))
+    blocked = any(event.number < 0 and not event.op.handle for event in run.events[rank])
+    return steps if blocked else [*steps, (("end", rank), "goes on")]
+
+
+def _event_step(run: Run, event: Event, rank: int) -> Step:
+    text = f"{_line(event.op.site)}: {event.op.kind} on {event.op.group.name or 'a group'}"
+    if event.number >= 0:
+        return (("event", event.op.group.partition, event.members, event.number), text)
+    return (("stuck", rank, event.op.id), f"{text}, waits")
+
+
+def _decision(run: Run, node: Alt | Loop, rank: int) -> tuple[int, str]:
+    """Give where in the rank's events its blamed decision stands, and what it was."""
+    key = gate_key(node)
+    values = [taken.value for taken in run.paths[rank] if gate_key(taken.node) == key]
+    line = f"{_line(node.gate.site)}: {node.gate.site.label or node.gate.form}"
+    after = [at for at, event in enumerate(run.events[rank]) if event.op.site.key >= node.gate.site.key]
+    at = after[0] if after else len(run.events[rank])
+    if not values:
+        return at, f"{line} not reached"
+    if isinstance(node, Loop):
+        return at, f"{line} {values[-1]} times"
+    return at, f"{line} {'yes' if values[-1] else 'no'}"
+
+
+def _aligned(left: list[Step], right: list[Step]) -> list[tuple[str, str]]:
+    shared = {key for key, _ in left} & {key for key, _ in right}
+    rows: list[tuple[str, str]] = []
+    one, two = list(left), list(right)
+    while one or two:
+        first = one[0] if one and one[0][0] not in shared else None
+        second = two[0] if two and two[0][0] not in shared else None
+        if first is None and second is None:
+            if not one or not two or one[0][0] != two[0][0]:
+                rows += [(text, "") for _, text in one] + [("", text) for _, text in two]
+                return rows
+            rows.append((one.pop(0)[1], two.pop(0)[1]))
+            continue
+        rows.append((first[1] if first else "", second[1] if second else ""))
+        one, two = one[1:] if first else one, two[1:] if second else two
+    return rows
+
+
+def _short(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def _fit(line: str) -> str:
+    return _short(line, WIDTH)
