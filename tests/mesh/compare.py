@@ -86,7 +86,7 @@ def _judged(
         there = judge(program, _shape_of(shape, fault.run.mesh))
         if there is None:
             counts["too many valuations"] += 1
-        elif not there.refuted:
+        elif not there.refuted and not refuted:
             counts["parts refuted, whole safe"] += 1
             return [f"{seed}: parts refuted, whole safe"]
     if refuted and not faults:
