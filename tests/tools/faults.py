@@ -14,7 +14,7 @@ OLD_TE = {"transformer-engine": "2.9.0"}
 
 FAULTS: tuple[Fault, ...] = (
     Fault("HCP001", LEVELS, (SIZES,), TE),
-    Fault("HCP002", {**LEVELS, SIZES: (2, 4)}, (), TE),
+    Fault("HCP002", {**LEVELS, SIZES: (2, 4)}, (), {**TE, "megatron-bridge": "0.4.0"}),
     Fault("HCP003", {**LEVELS, "context_parallel_size": 8, SIZES: (2, 2, 2)}, (), TE),
     Fault("HCP004", {**LEVELS, SIZES: (2, 2), "use_decentralized_pg": True}, (), {**TE, "megatron-bridge": "0.4.0"}),
     Fault("HCP005", {**LEVELS, SIZES: (2, 2)}, (), {"transformer-engine": "1.11.0"}),

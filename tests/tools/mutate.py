@@ -15,12 +15,20 @@ from pathlib import Path
 
 from meshlint.config.framework import Framework, Spelling
 from meshlint.config.launch import Launch
-from meshlint.config.registry import framework
-from meshlint.config.value import Data, Kind, Origin, Value
+from meshlint.config.registry import framework, surfaces
+from meshlint.config.shapes.source import shapes_of
+from meshlint.config.surface import Context
+from meshlint.config.value import Data, Kind, Value
+from meshlint.config.versions import resolve
+from meshlint.engine import gather
 from meshlint.engine.inspect import LaunchView, RoleView, inspect
+from meshlint.engine.judge import Ground, judge
 from meshlint.engine.options import Options
-from meshlint.engine.run import check
+from meshlint.engine.run import scope_of
 from meshlint.place import Span
+from meshlint.rule import LaunchRule
+from meshlint.sources.discover import Scope
+from meshlint_rules import rules
 
 ANCHORS = (
     "context_parallel_size",
@@ -74,12 +82,56 @@ class Change:
 
 
 @dataclass(frozen=True)
+class Found:
+    """What is found in one launch: the codes, and for each rule that could not be judged the unknown that stopped it."""
+
+    codes: frozenset[str]
+    stopped: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Outcome:
-    """What became of a fault: whether the rule was silent before and fired after."""
+    """What became of a fault: whether the rule was silent before and fired after, and else what stopped it."""
 
     silent: bool
     caught: bool
+    stopped: str
     found: tuple[str, ...]
+
+
+@dataclass
+class Checkout:
+    """A copy of a checkout, whose files are listed once."""
+
+    root: Path
+    scope: Scope
+
+    @classmethod
+    def at(cls, root: Path) -> Checkout:
+        """List the files of a folder."""
+        return cls(root, scope_of([str(root)], Options(cwd=root, cache=False)))
+
+    def judge(self, target: Target, pins: Mapping[str, str]) -> Found:
+        """Judge one launch, all its roles, by every rule."""
+        options = Options(cwd=self.root, pins=dict(pins), cache=False)
+        context = gather.context_of(self.scope, options)
+        codes: set[str] = set()
+        stopped: dict[str, str] = {}
+        for variants in self._launches(target, context, options):
+            model = framework(variants[0].framework)
+            ground = Ground(model, resolve(variants[0], model, context), shapes_of(context))
+            judgement = judge(variants, ground, [rule() for rule in rules() if issubclass(rule, LaunchRule)])
+            codes |= {judged.finding.code for judged in judgement.judged}
+            stopped |= {stop.code: f"{stop.field}: {stop.reason}" for stop in judgement.coverage.not_judged}
+        return Found(frozenset(codes), stopped)
+
+    def _launches(self, target: Target, context: Context, options: Options) -> Iterator[list[Launch]]:
+        path = target.launch.place.path
+        for surface in surfaces():
+            if surface.claims(path):
+                for variants in gather.launches(gather.Entry(surface, path), context, options, []):
+                    if variants[0].identity == target.launch.identity:
+                        yield variants
 
 
 def targets(root: Path) -> list[Target]:
@@ -98,37 +150,36 @@ def mirror(root: Path, folder: Path) -> Path:
     return copy
 
 
-def try_fault(copy: Path, target: Target, fault: Fault) -> Outcome:
+def try_fault(checkout: Checkout, target: Target, fault: Fault) -> Outcome:
     """Put a fault into a launch of the copy, judge before and after, and put the files back."""
-    changes = list(edits(copy, target, fault))
-    options = Options(cwd=copy, pins=dict(fault.pins), cache=False)
-    before = findings(target, options)
-    originals = _apply(copy, changes)
+    changes = edits(checkout.root, target, fault)
+    before = checkout.judge(target, fault.pins)
+    originals = _apply(checkout.root, changes)
     try:
-        after = findings(target, options)
+        after = checkout.judge(target, fault.pins)
     finally:
         for path, text in originals.items():
-            _write(copy / path, text)
-    return Outcome(fault.code not in before, fault.code in after, after)
+            _write(checkout.root / path, text)
+    caught = fault.code in after.codes
+    stopped = "" if caught else after.stopped.get(fault.code, "")
+    return Outcome(fault.code not in before.codes, caught, stopped, tuple(sorted(after.codes)))
 
 
-def findings(target: Target, options: Options) -> tuple[str, ...]:
-    """Give the codes that are found in a launch."""
-    report = check([str(options.cwd / target.launch.place.path)], options)
-    ours = {target.launch.identity}
-    return tuple(sorted({f.code for f in report.findings if ours & {ref.identity for ref in f.launches}}))
-
-
-def edits(root: Path, target: Target, fault: Fault) -> Iterator[Change]:
+def edits(root: Path, target: Target, fault: Fault) -> list[Change]:
     """Give the edits that make a fault; raises Unfit where the launch cannot carry it."""
     for name in fault.absent:
-        if target.value(name).data is not None or target.value(name).is_unknown:
+        if target.value(name).is_set or target.value(name).is_unknown:
             raise Unfit(f"{name} is set already")
+    changes, missing = [], {}
     for name, data in fault.settings.items():
         value = target.value(name)
         if not value.is_unknown and value.data == data:
             continue
-        yield _replace(root, target, value, data) if _replaceable(value) else _insert(root, target, name, data)
+        if _replaceable(value):
+            changes.append(_replace(root, target, value, data))
+        else:
+            missing[name] = data
+    return changes + ([_insert(root, target, missing)] if missing else [])
 
 
 def _replaceable(value: Value) -> bool:
@@ -153,17 +204,16 @@ def _replace(root: Path, target: Target, value: Value, data: Data) -> Change:
     return Change(origin.span, f"{head}{equals}{quote}{rendered(target.launch, data, quoted=bool(quote))}{quote}")
 
 
-def _insert(root: Path, target: Target, name: str, data: Data) -> Change:
+def _insert(root: Path, target: Target, settings: Mapping[str, Data]) -> Change:
     anchor = next((a for a in map(target.value, ANCHORS) if _replaceable(a)), None)
     if anchor is None:
         raise Unfit("it writes no setting beside which another could stand")
-    use = [o for o in anchor.origins if o.span is not None and o.kind is Kind.WRITTEN][-1]
+    use = [o.span for o in anchor.origins if o.span is not None and o.kind is Kind.WRITTEN][-1]
     model = framework(target.launch.framework)
     writer = WRITERS.get((target.launch.surface, model.name)) or WRITERS.get((target.launch.surface, ""))
     if writer is None:
         raise Unfit(f"no way to write a new setting in {target.launch.surface} of {model.name}")
-    key = key_of(model, target, name)
-    return writer(root, target, use, key, data)
+    return writer(root, target, use, {key_of(model, target, name): data for name, data in settings.items()})
 
 
 def key_of(model: Framework, target: Target, name: str) -> str:
@@ -206,54 +256,64 @@ FLAGS = frozenset({"megatron-lm", "slime", "ms-swift"})
 """Frameworks whose settings are flags."""
 
 
-def _flag(root: Path, target: Target, use: Origin, key: str, data: Data) -> Change:
-    """Write a flag behind the word of another one."""
-    assert use.span is not None
-    underscores = target.launch.framework == "ms-swift"
-    name = key if underscores else key.replace("_", "-")
-    words = f" --{name}" if data is True and not underscores else f" --{name} {_flag_value(target, key, data)}"
-    return Change(_after_word(root, use.span), words)
+def _flag(root: Path, target: Target, use: Span, settings: Mapping[str, Data]) -> Change:
+    """Write flags behind the word of another one."""
+    return Change(_after_word(root, use), "".join(f" {_one_flag(target, *pair)}" for pair in settings.items()))
+
+
+def _one_flag(target: Target, key: str, data: Data) -> str:
+    swift = target.launch.framework == "ms-swift"
+    name = key if swift else key.replace("_", "-")
+    if data is True and not swift:
+        return f"--{name}"
+    return f"--{name} {_flag_value(target, key, data)}"
 
 
 def _flag_value(target: Target, key: str, data: Data) -> str:
-    if key == "window_size":
-        return ",".join(map(str, data))
-    return rendered(target.launch, data)
+    return ",".join(map(str, data)) if key == "window_size" else rendered(target.launch, data)
 
 
-def _dotlist(root: Path, target: Target, use: Origin, key: str, data: Data) -> Change:
+def _dotlist(root: Path, target: Target, use: Span, settings: Mapping[str, Data]) -> Change:
     """Write `key=value` behind another one; `++` adds what is not there and overrides what is."""
-    assert use.span is not None
-    return Change(_after_word(root, use.span), f" ++{key}={rendered(target.launch, data)}")
+    words = "".join(f" ++{key}={rendered(target.launch, data)}" for key, data in settings.items())
+    return Change(_after_word(root, use), words)
 
 
-def _functional(root: Path, target: Target, use: Origin, key: str, data: Data) -> Change:
-    """Write a flag of its own line behind another one's."""
-    assert use.span is not None
-    value = f'"{",".join(map(str, data))}"' if key == "window_size" else rendered(target.launch, data)
-    return _line_after(root, use.span, f"--{key.replace('_', '-')}: {value}")
+def _functional(root: Path, target: Target, use: Span, settings: Mapping[str, Data]) -> Change:
+    """Write flags on lines of their own behind another one's."""
+    rows = (f"--{key.replace('_', '-')}: {_yaml_flag(target, key, data)}" for key, data in settings.items())
+    return _lines_after(root, use, rows)
 
 
-def _nemo_rl(root: Path, target: Target, use: Origin, key: str, data: Data) -> Change:
-    """Write a key of `megatron_cfg`, or of its `model_overrides`, behind another of `megatron_cfg`."""
-    assert use.span is not None
-    short = key.split("megatron_cfg.")[-1]
-    if short == key:
-        raise Unfit("the key does not stand beside the parallel sizes")
-    section, dot, name = short.rpartition(".")
-    value = rendered(target.launch, data)
-    return _line_after(root, use.span, f"{section}: {{{name}: {value}}}" if dot else f"{name}: {value}")
+def _yaml_flag(target: Target, key: str, data: Data) -> str:
+    text = _flag_value(target, key, data)
+    return f'"{text}"' if key == "window_size" else text
 
 
-def _recipe(root: Path, target: Target, use: Origin, key: str, data: Data) -> Change:
-    """Write an assignment behind the line of another one of the same config."""
-    assert use.span is not None
-    line = _text(root, use.span.path).split("\n")[use.span.line - 1]
+def _nemo_rl(root: Path, target: Target, use: Span, settings: Mapping[str, Data]) -> Change:
+    """Write keys of `megatron_cfg`, and of its sections, behind another of `megatron_cfg`."""
+    plain: list[str] = []
+    sections: dict[str, list[str]] = {}
+    for key, data in settings.items():
+        short = key.split("megatron_cfg.")[-1]
+        if short == key:
+            raise Unfit("the key does not stand beside the parallel sizes")
+        section, _, name = short.rpartition(".")
+        sections.setdefault(section, []).append(f"{name}: {rendered(target.launch, data)}")
+    for section, entries in sections.items():
+        plain += [f"{section}: {{{', '.join(entries)}}}"] if section else entries
+    return _lines_after(root, use, plain)
+
+
+def _recipe(root: Path, target: Target, use: Span, settings: Mapping[str, Data]) -> Change:
+    """Write assignments behind the line of another one of the same config."""
+    line = _text(root, use.path).split("\n")[use.line - 1]
     left, equals, right = line.partition(" = ")
     variable = left.strip().split(".")[0]
     if not equals or "." not in left or right.count("(") != right.count(")"):
         raise Unfit("the neighbouring setting is no plain assignment")
-    return _line_after(root, use.span, f"{variable}.{key} = {rendered(target.launch, data)}")
+    rows = (f"{variable}.{key} = {rendered(target.launch, data)}" for key, data in settings.items())
+    return _lines_after(root, use, rows)
 
 
 WRITERS = {
@@ -271,33 +331,30 @@ WRITERS = {
 """How a new setting is written, by surface and framework."""
 
 
-def _line_after(root: Path, span: Span, text: str) -> Change:
-    lines = _text(root, span.path).split("\n")
-    line = lines[span.line - 1]
+def _lines_after(root: Path, span: Span, rows: Iterable[str]) -> Change:
+    line = _text(root, span.path).split("\n")[span.line - 1]
     indent = line[: len(line) - len(line.lstrip())]
     end = len(line) + 1
-    return Change(Span(span.path, span.line, end, span.line, end), f"\n{indent}{text}")
+    return Change(Span(span.path, span.line, end, span.line, end), "".join(f"\n{indent}{row}" for row in rows))
 
 
 def _after_word(root: Path, span: Span) -> Span:
-    """Give the empty place behind the word in which a span ends."""
+    """Give the empty place behind the word in which a span ends; inside a string of options, before its quote."""
     line = _text(root, span.path).split("\n")[span.end_line - 1]
+    inside = _in_options(line, span.end_column - 1)
     column = span.end_column - 1
-    while column < len(line) and not line[column].isspace() and line[column] not in ")\\":
+    while column < len(line) and not line[column].isspace() and line[column] not in (")\\\"'" if inside else ")\\"):
         column += 1
-    if (
-        line[column - 1 : column] == '"'
-        and line[:column].count('"') % 2 == 0
-        and line[span.end_column - 1 : column] == '"'
-    ):
-        column -= 1 if line[: span.column - 1].rstrip().endswith("=") is False and _in_string(line, span) else 0
     return Span(span.path, span.end_line, column + 1, span.end_line, column + 1)
 
 
-def _in_string(line: str, span: Span) -> bool:
-    """Say whether a span lies inside a quoted string of several words."""
-    before = line[: span.column - 1]
-    return before.count('"') % 2 == 1 and " " in before[before.rfind('"') :]
+def _in_options(line: str, column: int) -> bool:
+    """Say whether a place lies inside a quoted string of several words."""
+    quote = line[:column].rfind('"')
+    if quote < 0 or line[:column].count('"') % 2 == 0:
+        return False
+    end = line.find('"', column)
+    return " " in line[quote : end if end >= 0 else len(line)].strip()
 
 
 def _apply(root: Path, changes: Iterable[Change]) -> dict[str, str]:

@@ -6,12 +6,16 @@ its dependencies.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 MAX_BYTES = 8 * 1024 * 1024
 """A larger file is not a config or a source file that a person wrote."""
+
+_NO_PATH = "the path leads round in a circle of links or is not a path"
+_OUTSIDE = "it lies outside the folders that meshlint may read"
 
 
 class Unreadable(Exception):  # noqa: N818 - a diagnostic, shown as one sentence
@@ -41,6 +45,8 @@ class Tree:
     root: Path
     roots: tuple[Path, ...]
     _texts: dict[Path, Text | Unreadable] = field(default_factory=dict)
+    _places: dict[str, Path | str] = field(default_factory=dict)
+    _folders: dict[str, str] = field(default_factory=dict)
 
     def admit(self, folder: Path) -> None:
         """Allow reading of one more folder: the data of an installed package that a launch names."""
@@ -51,10 +57,8 @@ class Tree:
 
     def shown(self, file: Path) -> str:
         """Give the path as it is shown: POSIX, relative to the root where it lies inside."""
-        try:
-            return file.relative_to(self.root).as_posix()
-        except ValueError:
-            return file.as_posix()
+        text, top = str(file), f"{str(self.root).rstrip(os.sep)}{os.sep}"
+        return (text[len(top) :] if text.startswith(top) else text).replace(os.sep, "/")
 
     def locate(self, path: str | Path, beside: str = "") -> Path:
         """Give the absolute file for a path as shown or written.
@@ -62,15 +66,37 @@ class Tree:
         Relative paths count from the folder of `beside`, or from the root. Raises Unreadable where the path leaves
         the readable roots, through links too.
         """
-        base = (self.root / beside).parent if beside else self.root
-        file = Path(path) if Path(path).is_absolute() else base / path
+        text = str(path)
+        if not os.path.isabs(text):
+            base = os.path.dirname(os.path.join(self.root, beside)) if beside else str(self.root)
+            text = os.path.join(base, text)
+        known = self._places.get(text)
+        if known is None:
+            known = self._places[text] = self._locate(text)
+        if isinstance(known, Path):
+            return known
+        raise Unreadable(self.shown(Path(text)) if known is _OUTSIDE else str(path), known)
+
+    def _locate(self, text: str) -> Path | str:
+        """Give the file, or the sentence that says why there is none."""
         try:
-            real = file.resolve()
-        except (OSError, RuntimeError, ValueError):
-            raise Unreadable(str(path), "the path leads round in a circle of links or is not a path") from None
-        if not any(real == root or root in real.parents for root in self.roots):
-            raise Unreadable(self.shown(file), "it lies outside the folders that meshlint may read")
-        return real
+            real = self._real(text)
+        except (OSError, ValueError):
+            return _NO_PATH
+        if os.path.islink(real):
+            return _NO_PATH
+        return Path(real) if any(_holds(str(root), real) for root in self.roots) else _OUTSIDE
+
+    def _real(self, text: str) -> str:
+        """Resolve links; the folders of a tree are few, so each is resolved once."""
+        folder, name = os.path.split(text)
+        if name in ("", ".", ".."):
+            return os.path.realpath(text)
+        known = self._folders.get(folder)
+        if known is None:
+            known = self._folders[folder] = os.path.realpath(folder)
+        real = os.path.join(known, name)
+        return os.path.realpath(real) if os.path.islink(real) else real
 
     def read(self, path: str | Path, beside: str = "") -> Text:
         """Read a text file, or raise Unreadable with the reason in one sentence."""
@@ -112,6 +138,10 @@ class Tree:
             line = raw.count(b"\n", 0, error.start) + 1
             return Unreadable(shown, f"it is not UTF-8 at byte {error.start}", line)
         return Text(shown, file, text.replace("\r\n", "\n"))
+
+
+def _holds(folder: str, file: str) -> bool:
+    return file == folder or file.startswith(f"{folder.rstrip(os.sep)}{os.sep}")
 
 
 @dataclass(slots=True)
