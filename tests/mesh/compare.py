@@ -6,7 +6,16 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from reference import Shape, Translator, condition_at, judge, mesh_for, write
+from reference import (
+    Shape,
+    Translator,
+    any_order_agrees,
+    condition_at,
+    judge,
+    mesh_for,
+    one_group_agrees,
+    write,
+)
 
 from meshlint.mesh.blame import Judge, blame
 from meshlint.mesh.dims import STANDARD, Mesh
@@ -25,7 +34,11 @@ SHAPES = (
         statements=("op", "op", "if", "if", "return", "for"),
         sizes=(("tp", 2), ("pp", 3)),
     ),
+    Shape(groups=("tp",), statements=("op", "op", "if", "if", "for", "return", "break", "raise")),
+    Shape(conditions=("first", "local", "local", "contract"), statements=("op", "op", "if", "if", "for", "return")),
 )
+ONE_GROUP = SHAPES[5]
+FREE = SHAPES[6]
 
 
 def compare(seed: int, counts: Counter[str]) -> list[str]:
@@ -39,7 +52,8 @@ def compare(seed: int, counts: Counter[str]) -> list[str]:
     translator = Translator()
     term = translator.term(program)
     mesh = mesh_for(shape)
-    verdict = simulate_on(term, mesh)
+    options = Options(free_locals=shape is FREE)
+    verdict = simulate_on(term, mesh, options)
     if not verdict.known:
         counts["no verdict"] += 1
         return []
@@ -53,13 +67,21 @@ def compare(seed: int, counts: Counter[str]) -> list[str]:
         if expected.refuted:
             wrong.append(f"{seed}: proven safe, but the reference refutes it")
     if verdict.run is not None:
-        wrong += _blamed(seed, program, shape, term, verdict.run, counts)
+        wrong += _blamed(seed, program, shape, term, verdict.run, options, counts)
+    if not any_order_agrees(program, shape, seed):
+        wrong.append(f"{seed}: the order of ranks matters")
+    if shape is ONE_GROUP:
+        counts["one group"] += 1
+        if not one_group_agrees(program, shape, seed):
+            wrong.append(f"{seed}: pairwise comparison and run disagree on one group")
     wrong += _judged(seed, program, shape, translator, term, expected.refuted, counts)
     return wrong
 
 
-def _blamed(seed: int, program: Any, shape: Shape, term: Any, run: Any, counts: Counter[str]) -> list[str]:
-    found = blame(term, run, Options())
+def _blamed(
+    seed: int, program: Any, shape: Shape, term: Any, run: Any, options: Options, counts: Counter[str]
+) -> list[str]:
+    found = blame(term, run, options)
     if found.node is None:
         counts["no gate blamed"] += 1
         return [] if not any(run.paths) else [f"{seed}: no gate blamed"]
@@ -81,7 +103,8 @@ def _shape_of(shape: Shape, mesh: Mesh) -> Shape:
 def _judged(
     seed: int, program: Any, shape: Shape, translator: Translator, term: Any, refuted: bool, counts: Counter[str]
 ) -> list[str]:
-    faults = [fault for fault in Judge(translator.terms, STANDARD).faults(term) if fault.grade == "mesh"]
+    found = Judge(translator.terms, STANDARD).faults(term)
+    faults = [fault for fault in found if fault.grade == "mesh" or (shape is FREE and fault.grade == "local")]
     for fault in faults:
         there = judge(program, _shape_of(shape, fault.run.mesh))
         if there is None:

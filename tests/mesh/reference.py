@@ -120,6 +120,8 @@ class Writer:
             return (kind, dim)
         if kind == "member":
             return ("member", "embd")
+        if kind == "local":
+            return ("fact", f"free{self.rng.randint(0, 1)}", "local", "rank")
         if kind == "opaque":
             return ("fact", f"o{self.rng.randint(0, 1)}-{dim}", "opaque", dim)
         return ("fact", f"{kind[:4]}{self.rng.randint(0, 2)}", kind, "")
@@ -247,7 +249,7 @@ def facts_of(program: Any, ranks: list[dict[str, int]]) -> dict[tuple[Any, ...],
     found: dict[tuple[Any, ...], tuple[tuple[Any, ...], str]] = {}
     if isinstance(program, tuple) and program and program[0] == "fact":
         _, name, kind, dim = program
-        for place in sorted({rank[dim] for rank in ranks}) if dim else [0]:
+        for place in places(dim, ranks):
             found[name, place] = ((True, False), kind)
     elif isinstance(program, tuple) and program and program[0] == "count":
         found[program[1], 0] = (COUNTS, program[2])
@@ -257,6 +259,13 @@ def facts_of(program: Any, ranks: list[dict[str, int]]) -> dict[tuple[Any, ...],
     for part in parts:
         found.update(facts_of(part, ranks))
     return found
+
+
+def places(dim: str, ranks: list[dict[str, int]]) -> list[int]:
+    """Give the settings that a fact is decided for."""
+    if dim == "rank":
+        return list(range(len(ranks)))
+    return sorted({rank[dim] for rank in ranks}) if dim else [0]
 
 
 @dataclass
@@ -300,7 +309,8 @@ class World:
         if kind == "member":
             return bool(self.members(item[1], rank))
         if kind == "fact":
-            return self.fact((item[1], me[item[3]] if item[3] else 0), rank)
+            place = rank if item[3] == "rank" else me[item[3]] if item[3] else 0
+            return self.fact((item[1], place), rank)
         if kind == "count":
             return self.fact((item[1], 0), rank)
         if kind == "literal":
@@ -357,21 +367,21 @@ def advance(world: World, rank: int, todo: tuple[Any, ...], cause: Any) -> tuple
 def outside(cause: Any) -> bool:
     """Say whether a condition asks facts, and none that differs between ranks."""
     kinds = leaves_of(cause)
-    return bool(kinds) and "opaque" not in kinds
+    return bool(kinds) and not {"opaque", "rank"} & set(kinds)
 
 
 def leaves_of(cause: Any) -> list[str]:
     if not isinstance(cause, tuple):
         return []
     if cause and cause[0] in ("fact", "count"):
-        return [cause[2]]
+        return ["rank" if cause[-1] == "rank" else cause[2]]
     if cause and cause[0] == "recv":
         return ["recv"]
     return [kind for part in cause for kind in leaves_of(part)]
 
 
-def run(world: World, program: list[tuple[Any, ...]]) -> list[tuple[int, ...]]:
-    """Run one valuation; gives the members of every instance that is stuck."""
+def run(world: World, program: list[tuple[Any, ...]], order: random.Random | None = None) -> list[tuple[int, ...]]:
+    """Run one valuation, ranks in a random order if given; gives the members of every instance that is stuck."""
     count = len(world.ranks)
     world.slots = [{} for _ in range(count)]
     todo = [tuple(program)] * count
@@ -383,7 +393,10 @@ def run(world: World, program: list[tuple[Any, ...]]) -> list[tuple[int, ...]]:
     changed = True
     while changed:
         changed = False
-        for rank in reversed(range(count)):
+        turn = list(reversed(range(count)))
+        if order is not None:
+            turn = order.choices(turn, k=count)
+        for rank in turn:
             if done[rank] or (standing[rank] is not None and not standing[rank]["matched"]):
                 continue
             todo[rank], statement, cause[rank] = advance(world, rank, todo[rank], cause[rank])
@@ -395,7 +408,11 @@ def run(world: World, program: list[tuple[Any, ...]]) -> list[tuple[int, ...]]:
                 standing[rank] = handles[rank].get(statement[2])
             else:
                 standing[rank] = call(world, rank, statement[2], queue, handles)
+            if order is not None:
+                changed = match(world, queue) or changed
         changed = match(world, queue) or changed
+        if order is not None and not changed:
+            changed = any(not done[r] and (standing[r] is None or standing[r]["matched"]) for r in range(count))
     return sorted({members for (_, members, _), calls in queue.items() if calls})
 
 
@@ -483,7 +500,7 @@ def judge(
         world = World(ranks, dict(shape.sizes), dict(zip(keys, values, strict=True)), forced or {})
         stuck = run(world, program)
         results.append((values, stuck, world.raised, world.asked))
-    universal = [facts[key][1] in ("config", "opaque") for key in keys]
+    universal = [facts[key][1] in ("config", "opaque") or key[0].startswith("free") for key in keys]
     return Outcome(_refuted(keys, results, universal), total, any(item[1] for item in results))
 
 
@@ -501,3 +518,41 @@ def _refuted(keys: list[Any], results: list[Any], universal: list[bool]) -> bool
         ):
             return True
     return False
+
+
+def any_order_agrees(program: list[tuple[Any, ...]], shape: Shape, seed: int) -> bool:
+    """Say whether other interleavings of the ranks end in the same stuck instances, under one random valuation."""
+    rng, ranks = random.Random(seed), mesh_ranks(shape)
+    values = {key: rng.choice(domain) for key, (domain, _) in facts_of(program, ranks).items()}
+    ends = [run(World(ranks, dict(shape.sizes), values, {}), program)]
+    ends += [run(World(ranks, dict(shape.sizes), values, {}), program, rng) for _ in range(2)]
+    return all(end == ends[0] for end in ends)
+
+
+def traces_agree(program: list[tuple[Any, ...]], shape: Shape, values: dict[tuple[Any, ...], Any]) -> bool:
+    """Compare the calls of every two members of an instance of the one group, as if no call ever blocked."""
+    ranks = mesh_ranks(shape)
+    [group] = shape.groups
+    world = World(ranks, dict(shape.sizes), values, {}, slots=[{} for _ in ranks])
+    made = [alone(world, rank, program) for rank in range(len(ranks))]
+    return all(made[rank] == made[other] for rank in range(len(ranks)) for other in world.members(group, rank))
+
+
+def alone(world: World, rank: int, program: list[tuple[Any, ...]]) -> list[str]:
+    todo: tuple[Any, ...] = tuple(program)
+    cause: Any = None
+    kinds = []
+    while True:
+        todo, statement, cause = advance(world, rank, todo, cause)
+        if statement is None:
+            return kinds
+        if statement[0] == "op":
+            kinds.append(statement[2]["kind"])
+
+
+def one_group_agrees(program: list[tuple[Any, ...]], shape: Shape, seed: int) -> bool:
+    """Say whether, under one random valuation, the pairwise comparison and the run agree."""
+    rng, ranks = random.Random(seed), mesh_ranks(shape)
+    values = {key: rng.choice(domain) for key, (domain, _) in facts_of(program, ranks).items()}
+    stuck = run(World(ranks, dict(shape.sizes), values, {}), program)
+    return traces_agree(program, shape, values) is not bool(stuck)
