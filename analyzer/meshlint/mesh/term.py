@@ -571,8 +571,8 @@ def _head(
 def _joined(groups: tuple[Group, ...], below: tuple[Node, ...]) -> tuple[Group, ...]:
     if not groups and len(below) == 1:
         return below[0].groups
-    found = {channel_key(group): group for group in reversed((*groups, *(g for node in below for g in node.groups)))}
-    return tuple(found[key] for key in sorted(found, key=str))
+    found = dict.fromkeys((*groups, *(group for node in below for group in node.groups)))
+    return tuple(sorted(found, key=lambda group: (str(channel_key(group)), group.name, group.weak)))
 
 
 def _flipped(gate: Gate) -> Gate:
