@@ -2,11 +2,57 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from meshlint.mesh.dims import STANDARD
+from meshlint.models.entry import Entry, from_settings
+from meshlint.models.registry import Models
+from meshlint.protocol.facts import FileFacts, read
+from meshlint.protocol.link import Linker
+from meshlint.protocol.summary import Engine
+from meshlint.protocol.verdict import CodeFault, Verdicts
+
+__all__ = ["CodeFault", "Program", "facts_of", "user_models"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Program:
-    """Every Python file in scope, linked."""
+    """Every Python file in scope, linked.
+
+    `files` are the paths to judge; `facts` may hold more (libraries beside the tree). Nothing is computed before
+    `faults` is asked, and then once for all rules.
+    """
 
     files: tuple[str, ...] = ()
+    facts: Mapping[str, FileFacts] = field(default_factory=dict)
+    models: tuple[Entry, ...] = ()
+    _faults: tuple[CodeFault, ...] | None = None
+    _notes: tuple[str, ...] = ()
+
+    def faults(self, code: str = "") -> tuple[CodeFault, ...]:
+        """Give the faults of the program, those of one code if asked, in order of place."""
+        if self._faults is None:
+            engine = Engine(Linker(dict(self.facts)), Models(self.models))
+            verdicts = Verdicts(engine, STANDARD)
+            self._faults = tuple(verdicts.faults(self.files))
+            notes = [f"{path}: {facts.note}" for path, facts in sorted(self.facts.items()) if facts.note]
+            self._notes = (*notes, *engine.notes, *verdicts.notes)
+        return tuple(fault for fault in self._faults if not code or fault.code == code)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Give what was not followed, and why; for `--verbose`."""
+        self.faults()
+        return self._notes
+
+
+def facts_of(texts: Iterable[tuple[str, str]]) -> dict[str, FileFacts]:
+    """Read files given as (path, text)."""
+    return {path: read(path, text) for path, text in texts}
+
+
+def user_models(rows: Iterable[Mapping[str, Any]]) -> tuple[Entry, ...]:
+    """Read the models of the settings; raises ModelError."""
+    return from_settings(rows)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from meshlint.mesh.gate import Origin
 from meshlint.mesh.term import Node as Term
-from meshlint.protocol.facts import Definition
+from meshlint.protocol.facts import COLLECTIVE, Definition
 from meshlint.protocol.summary import Engine
 from meshlint.protocol.values import ClassKey, Func, Instance, V
 
@@ -29,6 +29,8 @@ def roots_of(engine: Engine, path: str, definition: Definition) -> Iterator[Root
     if not engine.reaches(path, definition.index):
         return
     if definition.parent > 0 or definition.name == "<lambda>":
+        return
+    if not definition.index and not definition.seeds & COLLECTIVE:
         return
     if definition.owner < 0:
         yield Root(path, definition.index)

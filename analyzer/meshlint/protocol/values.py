@@ -236,7 +236,7 @@ class Domain:
             return self.values.atom(f"{key} is None", origin, var=expr.var, weak=expr.weak)
         if expr.op == "ite":
             condition, then, otherwise = expr.args
-            return self.values.choose(condition, self.is_none(V(then)), self.is_none(V(otherwise)))
+            return self.choose(condition, self.is_none(V(then)), self.is_none(V(otherwise)))
         if expr.op == "recv":
             return self.values.compare("==", expr, None)
         return self.values.lit(False)
@@ -258,12 +258,29 @@ class Domain:
         if expr.op == "lit":
             return values.lit(bool(expr.args[0]))
         if expr.op == "ite":
-            return values.choose(expr.args[0], self._true(expr.args[1]), self._true(expr.args[2]))
+            return self.choose(expr.args[0], self._true(expr.args[1]), self._true(expr.args[2]))
         if expr.op in ("rank", "coord", "extent", "grank", "size", "+", "-", "*", "//", "%", "min", "max"):
             return values.negate(values.compare("==", expr, 0))
         if expr.op == "atom" and expr.args[2]:
             return values.negate(values.compare("==", expr, 0))
         return expr
+
+    def choose(self, condition: Expr, then: Expr, otherwise: Expr) -> Expr:
+        """Make phi of two conditions as plain logic, so that equal conditions are one value number."""
+        values = self.values
+        if then is condition:
+            return values.either(condition, otherwise)
+        if otherwise is condition:
+            return values.both(condition, then)
+        if then.op == "lit":
+            return (
+                values.either(condition, otherwise)
+                if then.args[0]
+                else values.both(values.negate(condition), otherwise)
+            )
+        if otherwise.op == "lit":
+            return values.either(values.negate(condition), then) if otherwise.args[0] else values.both(condition, then)
+        return values.choose(condition, then, otherwise)
 
     def join(self, condition: Expr, then: V, otherwise: V) -> V:
         """Join two values at the end of a branch: control dependence counts."""
@@ -271,7 +288,7 @@ class Domain:
             return then
         if condition.op == "lit":
             return then if condition.args[0] else otherwise
-        null = self.values.choose(condition, self.is_none(then), self.is_none(otherwise))
+        null = self.choose(condition, self.is_none(then), self.is_none(otherwise))
         data = then.data if _data_key(then.data) == _data_key(otherwise.data) else None
         if data is None:
             if otherwise.expr.op == "lit" and otherwise.expr.args[0] is None:

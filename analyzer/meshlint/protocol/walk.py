@@ -1186,12 +1186,10 @@ class Walker:
         if not entry.dims:
             return (WORLD, ALL) if given is not None or entry.group != (-1, "") else (None, 0)
         mask = self.domain.mask(entry.dims)
-        name = "-".join(reversed(entry.dims))
         for keyword, position, dims in entry.extra:
             flag = _argument((position, keyword), args, kwargs)
             if flag is not None and flag.expr.op == "lit" and flag.expr.args[0]:
                 mask |= self.domain.mask(dims)
-                name += "-" + "-".join(dims)
             elif flag is not None and flag.expr.op != "lit":
                 return None, 0
         if mask == ALL:
@@ -1201,7 +1199,9 @@ class Walker:
             members = self.values.either(self.values.first(mask), self.values.last(mask))
         elif entry.members == "first":
             members = self.values.first(mask)
-        return Group(mask, members, identity=entry.identity, name=entry.identity or name, weak=entry.weak), mask
+        return Group(
+            mask, members, identity=entry.identity, name=entry.identity or self.domain.axes.label(mask), weak=entry.weak
+        ), mask
 
     def event(
         self, entry: Entry, group: Group | None, args: list[V], kwargs: dict[str, V], node: Node | None, text: str

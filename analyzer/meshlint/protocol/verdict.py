@@ -1,0 +1,276 @@
+"""Verdicts: which roots are judged, which faults stand, and what each fault says.
+
+Every function is judged by itself first. A fault whose gate stands in a function that others call is told only if some
+caller that was judged shows it too: a gate may be balanced by what the callers do. Work is bounded by counts: runs of
+the simulation for one root, and nodes of a part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from meshlint.finding import Confidence, Outcome, Related, Severity
+from meshlint.mesh.blame import Fault, Judge, differing
+from meshlint.mesh.choose import Facts
+from meshlint.mesh.classify import Row, call_in_gate_function, code_of, row
+from meshlint.mesh.dims import ALL, Axes
+from meshlint.mesh.draw import draw, traces
+from meshlint.mesh.gate import atoms
+from meshlint.mesh.group import Group
+from meshlint.mesh.pairing import Instead, pairing
+from meshlint.mesh.segment import condition_of
+from meshlint.mesh.simulate import Options, Verdict
+from meshlint.mesh.term import Alt, Loop, Node, Op, Site, walk
+from meshlint.place import Span
+from meshlint.protocol.facts import FileFacts
+from meshlint.protocol.roots import Root, root_term, roots_of
+from meshlint.protocol.summary import Engine, Exhausted
+
+RUNS_PER_ROOT = 1200
+RUNS_PER_PART = 160
+NODES_PER_PART = 120
+MAX_CALLERS = 6
+"""Callers that are judged for one fault of a callee."""
+
+PACKED = ("cu_seqlens", "max_seqlen", "packed_seq", "cu_seqlen")
+
+
+def packed(key: str) -> bool:
+    """Say whether a batch key carries the layout of packed sequences."""
+    return key.startswith(PACKED)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFault:
+    """One fault of the program, ready to be told. `subject` and `scope` enter the fingerprint."""
+
+    code: str
+    severity: Severity
+    confidence: Confidence
+    outcome: Outcome
+    span: Span
+    message: str
+    related: tuple[Related, ...]
+    subject: str
+    scope: str
+
+
+@dataclass(slots=True)
+class BoundedJudge(Judge):
+    """A judge whose simulations are bounded for one root, and whose safe answers are shared by shape."""
+
+    left: int = RUNS_PER_ROOT
+    _safe_shapes: dict[tuple[int, Options, Facts], Verdict] = field(default_factory=dict)
+
+    def _verdict(self, term: Node, options: Options, facts: Facts) -> Verdict:
+        options = replace(options, run_cap=min(options.run_cap, RUNS_PER_PART))
+        key = (term.shape, options, facts)
+        known = self._safe_shapes.get(key)
+        if known is not None:
+            return known
+        if self.left <= 0 or sum(1 for _ in walk(term)) > NODES_PER_PART:
+            self.unjudged += 1
+            return Verdict(None, False)
+        before = self.simulated
+        verdict = Judge._verdict(self, term, options, facts)
+        self.left -= max(1, self.simulated - before)
+        if verdict.run is None:
+            self._safe_shapes[key] = verdict
+        return verdict
+
+
+@dataclass(slots=True)
+class Found:
+    """A fault and the root that shows it."""
+
+    root: Root
+    term: Node
+    fault: Fault
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """Judging a linked program."""
+
+    engine: Engine
+    axes: Axes
+    judge: BoundedJudge = field(init=False)
+    notes: list[str] = field(default_factory=list)
+    terms: dict[Root, Node] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Make one judge for all roots."""
+        self.judge = BoundedJudge(self.engine.terms, self.axes)
+
+    def faults(self, paths: Iterable[str]) -> list[CodeFault]:
+        """Judge every root in the files and give what stands, in order of place."""
+        wanted = set(paths)
+        roots = list(self._roots())
+        own: dict[object, Found] = {}
+        callers: dict[Span, list[Root]] = {}
+        for root in roots:
+            term = self.terms[root]
+            for node in walk(term):
+                if isinstance(node, Alt | Loop) and condition_of(node).var and len(node.gate.site.frames()) > 1:
+                    known = callers.setdefault(node.gate.site.span, [])
+                    if root not in known:
+                        known.append(root)
+            if self._varies_here(term, root) and root.path in wanted:
+                for fault in self._judged(term):
+                    own.setdefault(fault.key, Found(root, term, fault))
+        kept = [found for found in own.values() if self._stands(found, callers)]
+        told = {fault.subject + str(fault.span): fault for fault in (self._told(found) for found in kept)}
+        return sorted(told.values(), key=lambda fault: (fault.span, fault.code, fault.subject))
+
+    def _roots(self) -> Iterator[Root]:
+        for path in sorted(self.engine.linker.files):
+            if _is_test(path):
+                continue
+            facts: FileFacts = self.engine.linker.files[path]
+            for definition in facts.definitions:
+                for root in roots_of(self.engine, path, definition):
+                    try:
+                        self.terms[root] = root_term(self.engine, root)
+                    except Exhausted:
+                        self._note(f"{path}:{definition.line}: `{definition.qualname}` calls too much to be followed")
+                        continue
+                    yield root
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def _varies_here(self, term: Node, root: Root) -> bool:
+        """Say whether a gate that ranks can pass differently stands in the root itself, or an event whose root does."""
+        for node in walk(term):
+            if isinstance(node, Alt | Loop) and condition_of(node).var and len(node.gate.site.frames()) == 1:
+                return True
+            if isinstance(node, Op) and (any(e.var for e in node.agree) or (node.root is not None)):
+                if len(node.site.frames()) == 1:
+                    return True
+        return False
+
+    def _judged(self, term: Node) -> tuple[Fault, ...]:
+        self.judge.left = RUNS_PER_ROOT
+        return self.judge.faults(term)
+
+    def _stands(self, found: Found, callers: dict[Span, list[Root]]) -> bool:
+        """Say whether a fault stands in what the program does with the function."""
+        node = found.fault.node
+        if node is None:
+            return True
+        if any(_opaque(gate) for gate in (node, *differing(found.fault.run, found.fault.stuck))):
+            return False
+        if len(node.gate.site.frames()) > 1:
+            return True
+        above = [root for root in callers.get(node.gate.site.span, []) if root != found.root]
+        if not above:
+            return True
+        for root in above[:MAX_CALLERS]:
+            before = self.judge.unjudged
+            if any(fault.key[0] == found.fault.key[0] for fault in self._judged(self.terms[root])):
+                return True
+            if self.judge.unjudged > before:
+                return True
+        return False
+
+    # -- telling -------------------------------------------------------------------------------------------------
+
+    def _told(self, found: Found) -> CodeFault:
+        fault = found.fault
+        terms = self.engine.terms
+        facts = row(terms, self.axes, fault)
+        instead = pairing(terms, fault)
+        op = fault.stuck.arrived[0][1]
+        site = op.site if fault.node is None else call_in_gate_function(fault.node.gate, op.site)
+        code = code_of(facts, all(packed(key) for key in facts.keys) if facts.keys else False)
+        if code == "COL002" and fault.node is not None and fault.node.gate.exit_site is not None:
+            site = fault.node.gate.exit_site
+        severity = self._severity(fault, facts, code)
+        outcome = _outcome(fault, instead)
+        group = self.label(fault.stuck.group)
+        return CodeFault(
+            code=code,
+            severity=severity,
+            confidence=Confidence.HIGH if severity is Severity.ERROR else Confidence.MEDIUM,
+            outcome=outcome,
+            span=site.span,
+            message=self._message(fault, instead, group),
+            related=tuple(self._related(fault, instead, site)),
+            subject=f"{self._scope(fault, site)}|{group}|{op.kind}",
+            scope=self._scope(fault, site),
+        )
+
+    def label(self, group: Group) -> str:
+        """Name a group as messages do."""
+        return group.identity if group.identity and ":" not in group.identity else self.axes.label(group.dims)
+
+    def _severity(self, fault: Fault, facts: Row, code: str) -> Severity:
+        if code == "COL006" or facts.local:
+            return Severity.INFO
+        sure = not fault.weak and fault.grade == "mesh" and not _guessed(fault)
+        return Severity.ERROR if sure else Severity.WARNING
+
+    def _message(self, fault: Fault, instead: tuple[Instead, ...], group: str) -> str:
+        op = fault.stuck.arrived[0][1]
+        first = f"`{op.kind}` on the {group} group"
+        if fault.stuck.how == "root":
+            head = f"{first} names a source that is not a member of the group."
+        elif fault.node is None:
+            head = f"{first} is called with arguments that differ between its ranks."
+        elif fault.stuck.how == "clash":
+            head = f"Ranks of one {group} group make different calls after the gate on line {fault.node.gate.site.span.line}."
+        else:
+            head = f"{first} is not reached by all of its ranks: the gate on line {fault.node.gate.site.span.line} divides them."
+        return "\n\n".join([head, draw(fault, instead), traces(fault)])
+
+    def _related(self, fault: Fault, instead: tuple[Instead, ...], site: Site) -> Iterator[Related]:
+        seen = {site.span}
+        if fault.node is not None and fault.node.gate.site.span not in seen:
+            seen.add(fault.node.gate.site.span)
+            yield Related(fault.node.gate.site.span, "the gate that divides the ranks")
+        for frame in fault.stuck.arrived[0][1].site.frames():
+            if frame.span not in seen:
+                seen.add(frame.span)
+                yield Related(frame.span, f"through `{frame.label}`" if frame.label else "through this call")
+        for item in instead:
+            if item.op is not None and item.op.site.span not in seen:
+                seen.add(item.op.site.span)
+                yield Related(item.op.site.span, "where the others go instead")
+
+    def _scope(self, fault: Fault, site: Site) -> str:
+        facts = self.engine.linker.files.get(site.span.path)
+        if facts is None:
+            return ""
+        line = fault.node.gate.site.span.line if fault.node is not None else site.span.line
+        inner = [d for d in facts.definitions[1:] if d.line <= line <= d.end_line and d.name != "<lambda>"]
+        return max(inner, key=lambda d: d.line).qualname if inner else ""
+
+
+def _guessed(fault: Fault) -> bool:
+    """Say whether the gate or what is stuck rests on something that is not computed from coordinates."""
+    if any("weak" in op.flags for _, op in fault.stuck.arrived):
+        return True
+    if fault.node is None:
+        return False
+    return any(atom.var for atom in atoms(condition_of(fault.node)))
+
+
+def _opaque(node: Alt | Loop) -> bool:
+    """Say whether a gate rests on an unknown function of what varies: that is no evidence that it differs."""
+    return any(atom.var and not atom.local for atom in atoms(condition_of(node)))
+
+
+def _outcome(fault: Fault, instead: tuple[Instead, ...]) -> Outcome:
+    if any(item.outcome == "pairs" for item in instead) and fault.stuck.how == "wait":
+        return Outcome.WRONG
+    return Outcome.CRASH_LATE if fault.stuck.how == "root" else Outcome.HANG
+
+
+def _is_test(path: str) -> bool:
+    parts = path.split("/")
+    return any(p in ("tests", "test", "unit_tests", "testing") for p in parts[:-1]) or parts[-1].startswith("test_")
+
+
+__all__ = ["ALL", "CodeFault", "Verdicts", "packed"]
