@@ -140,22 +140,31 @@ class EffectiveConfig:
         return told
 
     def _resolve(self, name: str) -> Value:
-        direct = self.launch.find(f"@{name}")
-        found = self._written(name) or direct
-        if found is not None and found.state is not State.UNSET:
+        written, direct = self._written(name), self.launch.find(f"@{name}")
+        found = written or direct
+        if found is not None and (found.is_set or (found.is_unknown and written is not None)):
             return found
         derive = self.framework.derive.get(name)
         derived = derive(self) if derive is not None else None
         if derived is not None:
             return derived
-        if name in SHAPE_FIELDS and self.shapes is not None and self._names_models():
-            return self.shapes.value(name, self.value("model_id"))
+        shape = self._shape(name)
+        if direct is not None and direct.is_unknown:  # a reader that knows no shape; the model's id may still tell
+            return direct if shape is None or shape.is_unknown else shape
+        if shape is not None:
+            return shape
         if found is not None and found.origins:
             return found  # a default that the framework's own files give, of the very version that is launched
         for row in self.framework.defaults:
             if row.field == name and (row.window is None or self.within(row.window)):
                 return default(row.data, self._default_note(row.window))
         return default(None, f"not set; {self.framework.title} has no value for it")
+
+    def _shape(self, name: str) -> Value | None:
+        """Ask the model's shape, where the framework names models and the field is part of a shape."""
+        if name not in SHAPE_FIELDS or self.shapes is None or not self._names_models():
+            return None
+        return self.shapes.value(name, self.value("model_id"))
 
     def _names_models(self) -> bool:
         return any(spelling.field == "model_id" for spelling in self.framework.spellings)
