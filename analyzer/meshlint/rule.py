@@ -86,6 +86,8 @@ class Rule(ABC):
     windows: ClassVar[tuple[Window, ...]] = ()
     references: ClassVar[tuple[Reference, ...]] = ()
     supersedes: ClassVar[tuple[str, ...]] = ()
+    preview: ClassVar[bool] = False
+    """Not yet proven on enough real trees: judged only with `--preview` or where it is selected by its code."""
 
     @classmethod
     def family(cls) -> str:
