@@ -204,6 +204,22 @@ def test_bridge_knows_fine_tuning_by_its_data() -> None:
     assert config(launch("megatron-bridge", dataset="OwnProvider")).value("sft").is_unknown
 
 
+def test_bridge_precision_recipes() -> None:
+    made = config(launch("megatron-bridge", model__fp8="e4m3", mixed_precision="bf16_with_fp8_current_scaling_mixed"))
+    assert (made.data("fp8"), made.data("fp8_recipe"), made.data("fp8_param_gather")) == ("hybrid", "tensorwise", True)
+    assert config(launch("megatron-bridge", model__fp8="e4m3", mixed_precision="bf16_mixed")).data("fp8") is None
+    own = config(launch("megatron-bridge", mixed_precision="MixedPrecisionConfig", mixed_precision__fp8="hybrid"))
+    assert own.data("fp8") == "hybrid"
+
+
+def test_bridge_packs_where_a_size_is_given() -> None:
+    specs = "dataset__packed_sequence_specs__packed_sequence_size"
+    assert config(launch("megatron-bridge", **{specs: 2048})).data("packed_sequences") is True
+    assert config(launch("megatron-bridge", **{specs: -1})).data("packed_sequences") is False
+    assert config(launch("megatron-bridge", **{specs: "many"})).data("packed_sequences") is False
+    assert config(launch("megatron-bridge", **{specs: unknown("an argument")})).value("packed_sequences").is_unknown
+
+
 # verl
 
 

@@ -7,6 +7,7 @@ Keys are paths from the container: `model.context_parallel_size`, `ddp.overlap_g
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from meshlint.config.framework import Default, Framework, Spelling, Window
@@ -23,6 +24,7 @@ from meshlint.config.frameworks.megatron_core import (
     named,
 )
 from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
+from meshlint.config.parse import as_int
 from meshlint.config.value import Data, Value, derived_from
 
 if TYPE_CHECKING:
@@ -133,7 +135,8 @@ _FINE_TUNING = frozenset(
         "MockVLMSFTDatasetConfig",
     }
 )
-"""Dataset configs that Bridge takes for fine-tuning (training/config.py:1579; v0.2.0 :1311 has the first two)."""
+"""Dataset configs that Bridge takes for fine-tuning (training/config.py:1579); before 0.6 it is FinetuningDatasetConfig and its
+subclass HFDatasetConfig (v0.5.0 training/config.py:1317)."""
 _PRETRAINING = frozenset({"GPTDatasetConfig", "MockGPTDatasetConfig", "GPTFIMDatasetConfig"})
 
 
@@ -150,9 +153,48 @@ def _fine_tunes(data: Data) -> Data:
 def _packs(config: EffectiveConfig) -> Value | None:
     """Derive `packed_sequences`: a packed size in the specs packs, before 0.6 without a switch beside it."""
     size = config.launch.find("dataset.packed_sequence_specs.packed_sequence_size")
-    if size is None or size.is_unknown or not isinstance(size.data, int | str) or int(size.data) <= 0:
-        return size if size is not None and size.is_unknown else None
-    return derived_from(True, "packed_sequence_specs is given", size)
+    if size is None or size.is_unknown:
+        return size
+    return derived_from(True, "packed_sequence_specs is given", size) if _positive(size.data) else None
+
+
+def _positive(data: Data) -> bool:
+    try:
+        number = as_int(data)
+    except ValueError:
+        return False
+    return isinstance(number, int) and number > 0
+
+
+_PRECISIONS: dict[str, tuple[str | None, str, bool, str | None]] = {
+    "bf16_mixed": (None, "tensorwise", False, None),
+    "fp16_mixed": (None, "tensorwise", False, None),
+    "fp8_delayed_scaling_mixed": ("hybrid", "delayed", True, None),
+    "mxfp8_mixed": ("e4m3", "mxfp8", True, None),
+    "fp8_current_scaling_mixed": ("hybrid", "tensorwise", True, None),
+    "fp8_subchannel_scaling_mixed": ("hybrid", "blockwise", False, None),
+    "nvfp4_mixed": (None, "tensorwise", False, "e2m1"),
+}
+"""What a named precision recipe sets: fp8, fp8_recipe, fp8_param_gather, fp4 (training/mixed_precision.py:184-440)."""
+_PRECISION_FIELDS = ("fp8", "fp8_recipe", "fp8_param_gather", "fp4")
+
+
+def _precision(at: int) -> Callable[[EffectiveConfig, Value], Value]:
+    """Amend a field of FP8 or FP4: a named precision recipe overwrites the model's own (mixed_precision.py:138)."""
+
+    def amend(config: EffectiveConfig, value: Value) -> Value:
+        recipe = config.launch.find("mixed_precision")
+        if recipe is None or not isinstance(recipe.data, str):
+            return value
+        word = recipe.data.rsplit("_with_", 1)[-1]
+        if word not in _PRECISIONS:
+            return value
+        data: Data = _PRECISIONS[word][at]
+        if at == 1 and recipe.data.startswith("nanov2_"):
+            data = "blockwise"
+        return derived_from(data, f"the precision recipe {recipe.data}", recipe)
+
+    return amend
 
 
 def _recipe(config: EffectiveConfig) -> bool:
@@ -221,6 +263,6 @@ FRAMEWORK = Framework(
     ),
     defaults=DEFAULTS,
     derive={"packed_sequences": _packs},
-    amend=AMEND,
+    amend={**AMEND, **{name: _precision(at) for at, name in enumerate(_PRECISION_FIELDS)}},
     habits=HABITS,
 )

@@ -41,6 +41,7 @@ HABITS: dict[str, Data] = {
     "pads_each_sequence_to": "2*cp",
     "always_packed": True,
     "checks_layers_per_stage": True,
+    "shape_is_written": True,
 }
 """Sources: validate_args slime/backends/megatron_utils/arguments.py:79; sizes slime/backends/megatron_utils/
 initialize.py:43; pad slime/backends/megatron_utils/cp_utils.py:200, the whole row data.py:66."""
