@@ -18,8 +18,9 @@ from meshlint.place import Span
 from meshlint.sources.tree import Reader, Unreadable
 
 if TYPE_CHECKING:
-    from meshlint.sources.shell.script import Program, Script, Variant
-    from meshlint.sources.shell.script import Word as Evaluated
+    from meshlint.sources.shell.script import Program, Script
+    from meshlint.sources.shell.variants import Variant
+    from meshlint.sources.shell.variants import Word as Evaluated
 
 NAME = "shell"
 SUFFIXES = (".sh", ".sbatch", ".slurm", ".bash")
@@ -28,7 +29,6 @@ WATCHED = ("CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_VISIBLE_DEVICES", "NPROC_PER_NOD
 
 _STARTS = (".py", "torchrun", "torch.distributed", "megatron ", " -m ", "$")
 _TOPICS = ("train", "megatron", "parallel", "verl", "nemo", "recipe", "grpo", "run_", "swift")
-_PASSED = "the script's own arguments"
 
 
 class Shell:
@@ -185,7 +185,8 @@ def command_of(program: Program, variant: Variant, path: str, scope: str, surfac
     """Make a command of a variant: words with origins, launchers peeled off."""
     words = tuple(_word(w, scope, surface) for w in variant.words)
     if variant.passed is not None:
-        words = tuple(_passed(w) if i < variant.passed else w for i, w in enumerate(words))
+        place, caveat = variant.passed
+        words = tuple(_passed(w, caveat) if i < place else w for i, w in enumerate(words))
     environment = {name: _word(w, scope, surface).value() for name, w in variant.environment().items()}
     peeled = peel(
         words,
@@ -213,9 +214,9 @@ def _word(word: Evaluated, scope: str, surface: str) -> Word:
     return Word(word.text, origins, word.reason, word.known, word.several)
 
 
-def _passed(word: Word) -> Word:
-    """Say of a word that the script's own arguments, which come after it, can override it."""
+def _passed(word: Word, caveat: str) -> Word:
+    """Say of a word what comes after it from outside and can override it."""
     if not word.origins or word.origins[0].caveat:
         return word
-    first = replace(word.origins[0], caveat=_PASSED)
+    first = replace(word.origins[0], caveat=caveat)
     return replace(word, origins=(first, *word.origins[1:]))

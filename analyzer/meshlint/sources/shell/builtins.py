@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from meshlint.sources.shell import arithmetic
@@ -241,7 +241,7 @@ def _test(shell: Shell, words: Words, mark: Mark) -> str:
 def _eval(shell: Shell, words: Words, mark: Mark) -> str:
     parts: list[object] = []
     for index, atoms in enumerate(words):
-        parts.extend(((Lit(" "),) if index else ()) + tuple(Lit(" ") if _is_break(a) else a for a in atoms))
+        parts.extend(((Lit(" "),) if index else ()) + tuple(Lit(" ") if _is_break(a) else _one_line(a) for a in atoms))
     if shell.nesting + 4 > shell.limits.nesting or len(shell.sourcing) + shell.calls.count("eval") > 10:
         return ""
     if sum(len(a.text) for a in parts if isinstance(a, Lit)) > 200_000:
@@ -252,6 +252,13 @@ def _eval(shell: Shell, words: Words, mark: Mark) -> str:
         return run_document(shell, document)
     finally:
         shell.calls = shell.calls[:-1]
+
+
+def _one_line(atom: object) -> object:
+    """Give what word splitting leaves of line breaks: blanks."""
+    if not isinstance(atom, Lit) or not atom.split or "\n" not in atom.text:
+        return atom
+    return Lit(atom.text.replace("\n", " "), atom.mark, atom.exact, atom.uses, atom.split)
 
 
 def _is_break(atom: object) -> bool:
@@ -279,7 +286,7 @@ def _find(shell: Shell, name: str) -> Document | None:
     """Find a sourced file: from the current folder, beside the script, then up from there."""
     if shell.files.get(name) is not None:
         return shell.files[name]
-    places = [name] if name.startswith("/") else list(_places(shell, name))
+    places = list(_inside(name)) if name.startswith("/") else _places(shell, name)
     for place in places:
         try:
             if shell.reader.tree.exists(place):
@@ -288,6 +295,14 @@ def _find(shell: Shell, name: str) -> Document | None:
         except Unreadable:
             continue
     return None
+
+
+def _inside(name: str) -> Iterator[str]:
+    """Give an absolute path, then its ends of two names and more: the checkout may lie elsewhere."""
+    yield name
+    parts = name.strip("/").split("/")
+    for start in range(1, min(len(parts) - 1, 12)):
+        yield "/".join(parts[start:])
 
 
 def _places(shell: Shell, name: str) -> list[str]:
@@ -431,6 +446,21 @@ def _folder(text: str) -> str:
     return posixpath.dirname(text.rstrip("/")) or ("/" if text.startswith("/") else ".")
 
 
+def _real_path(shell: Shell, words: Words, mark: Mark) -> str:
+    """Run readlink and realpath; there are no links in sight."""
+
+    def build(known: Assume) -> Atoms:
+        split = [f for f in fields(settle(line(words), known)) if not (_plain(f) or "").startswith("-")]
+        if not split or _plain(split[-1]) is None:
+            raise Opaque(shell.unknown("which path it names is known only when the script runs"))
+        path = posixpath.normpath(posixpath.join(shell.state.folder or ".", _plain(split[-1]) or "."))
+        return (computed(path, mark, (a for a in split[-1] if isinstance(a, Lit))), Lit("\n"))
+
+    printed(shell, lifted(shell, build))
+    shell.status = None
+    return ""
+
+
 def _seq(shell: Shell, words: Words, mark: Mark) -> str:
     def build(known: Assume) -> Atoms:
         texts = [_plain(f) for f in fields(settle(line(words), known))]
@@ -514,6 +544,8 @@ _BUILTINS: dict[str, Callable[[Shell, Words, Mark], str]] = {
     "pwd": _pwd,
     "read": _read,
     "readarray": _mapfile,
+    "readlink": _real_path,
+    "realpath": _real_path,
     "return": _return,
     "seq": _seq,
     "set": _set,

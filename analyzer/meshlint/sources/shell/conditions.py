@@ -182,12 +182,16 @@ class _Grammar:
     def soft_emptiness(self, atoms: Atoms, token: Token) -> Truth | None:
         """Answer `is it empty?` for a variable from outside: it counts as unset, unless that ends the script."""
         texts = [a for a in atoms if not (isinstance(a, Lit) and not a.text)]
-        if texts and all(isinstance(a, Pass) for a in texts):
-            return True
-        if len(texts) != 1 or not isinstance(texts[0], Unk) or not texts[0].key.startswith("env:"):
+        if len(texts) != 1:
             return None
-        unk = texts[0]
-        cond = self.shell.cond(f"empty:{unk.key}", f"-z {token.text}", self.mark, caveat=unk.optional)
+        first = texts[0]
+        if isinstance(first, Unk) and first.key.startswith("env:"):
+            key, caveat = first.key, first.optional
+        elif isinstance(first, Pass):
+            key, caveat = first.key, first.caveat
+        else:
+            return None
+        cond = self.shell.cond(f"empty:{key}", f"-z {token.text}", self.mark, caveat=caveat)
         return Node(cond, True, False)
 
     def is_set(self, token: Token) -> Truth:

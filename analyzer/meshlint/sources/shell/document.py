@@ -58,6 +58,7 @@ class Document:
     holes: dict[str, Atom] = field(default_factory=dict)
     """What each placeholder stands for."""
     _lines: list[int] = field(default_factory=list)
+    _spans: dict[tuple[int, int], Span] = field(default_factory=dict)
 
     def place(self, offset: int) -> tuple[int, int]:
         """Give line and column, from 1, of a character of a file's text."""
@@ -71,9 +72,10 @@ class Document:
         """Give the file's span of a stretch; of a derived text, that of the literal it begins in."""
         if self.segments or not self.path:
             return next((s.span for s in self.spots(Mark(self, start, end))), Span(self.path or "?", 1))
-        line, column = self.place(start)
-        end_line, end_column = self.place(max(end, start + 1))
-        return Span(self.path, line, column, end_line, end_column)
+        known = self._spans.get((start, end))
+        if known is None:
+            known = self._spans[start, end] = Span(self.path, *self.place(start), *self.place(max(end, start + 1)))
+        return known
 
     def spots(self, mark: Mark) -> Iterator[Spot]:
         """Give the places of a stretch."""

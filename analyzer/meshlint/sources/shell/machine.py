@@ -18,6 +18,7 @@ from meshlint.sources.shell.term import (
     Atom,
     Atoms,
     Choice,
+    Cond,
     Field,
     Lit,
     Opaque,
@@ -180,12 +181,23 @@ def _soft(shell: Shell, truth: Open, likely: Act, other: Act) -> str:
     if flow == "exit" and len(shell.reached) == reached:
         shell.state = base
         shell.state.assume[truth.cond] = False
+        _require(shell, truth.cond)
         return other()
     mark = replace(truth.cond.mark, caveat=truth.cond.caveat)
     for name, var in shell.state.variables.items():
         if base.variables.get(name) is not var and var.table is None:
             shell.state.variables[name] = replace(var, atoms=use(var.atoms, mark, None))
     return flow
+
+
+def _require(shell: Shell, cond: Cond) -> None:
+    """Make what counted as empty unknown: the script ends without it."""
+    key = next((k for k, c in shell.conds.items() if c is cond), "").removeprefix("empty:")
+    for name, var in shell.state.variables.items():
+        if any(isinstance(a, Pass) and a.key == key for a in var.atoms):
+            reason = f"`{name}` has no value of its own: {cond.caveat} must give it"
+            atoms = tuple(Unk(reason, f"given:{key}") if isinstance(a, Pass) and a.key == key else a for a in var.atoms)
+            shell.state.variables[name] = replace(var, atoms=atoms)
 
 
 def _unpark(shell: Shell, flows: Sequence[str], since: int = 0) -> None:
@@ -404,6 +416,8 @@ def _each(shell: Shell, name: str, atoms: Atoms, body: Node) -> str:
     if len(words) > UNROLL:
         unk = shell.unknown(f"`{name}` loops over {len(words)} values")
         return _once(shell, [name], {name: (unk,)}, body)
+    if not words and any(isinstance(a, Pass) for a in atoms):
+        _open_to_arguments(shell, body)
     outer = shell.loops
     shell.parked.append([])
     flow = ""
@@ -503,13 +517,23 @@ def _asks_arguments(shell: Shell, condition: Sequence[Node]) -> bool:
 
 
 def _skip(shell: Shell, body: Node) -> str:
-    mark = replace(shell.mark(body), caveat="the script's arguments")
+    _open_to_arguments(shell, body)
+    return ""
+
+
+def _open_to_arguments(shell: Shell, body: Node) -> None:
+    """Say of all that a loop over the script's own arguments assigns that they can override it."""
+    caveat = "the script's own arguments"
+    mark = replace(shell.mark(body), caveat=caveat)
     mark = replace(mark, end=min(mark.end, mark.start + 2))
     for name in assigned(shell, body):
         var = shell.state.variables.get(name)
-        if var is not None and var.table is None:
-            shell.state.variables[name] = replace(var, atoms=use(var.atoms, mark, None))
-    return ""
+        if var is None or var.table is not None:
+            continue
+        atoms = use(var.atoms, mark, None)
+        if not any(isinstance(a, Unk | Choice) or (isinstance(a, Lit) and a.text) for a in atoms):
+            atoms = (*atoms, Pass(mark, f"argv:{name}", caveat, False))
+        shell.state.variables[name] = replace(var, atoms=atoms)
 
 
 def _count_loop(shell: Shell, node: Node) -> str:

@@ -13,6 +13,7 @@ from meshlint.sources.shell.term import (
     Cond,
     Lit,
     Node,
+    Pass,
     Truth,
     Unk,
     branch,
@@ -199,6 +200,9 @@ class Shell:
             return found
         if name in self.fallback:
             return Var((Lit(self.fallback[name]),))
+        empty = self.conds.get(f"empty:env:{name}")
+        if empty is not None and self.state.assume.get(empty):
+            return Var((Pass(empty.mark, f"env:{name}", empty.caveat),))
         if name == "PWD" and self.state.folder is not None:
             return Var((Lit(self.state.folder),))
         return Var((Unk(self._from_outside(name), f"env:{name}", optional=f"{name} in the environment"),))
@@ -248,14 +252,20 @@ class Shell:
         one, other = yes.variables.get(name), no.variables.get(name)
         if one is other and one is not None:
             return one
-        one = one if one is not None else self.lookup(name)
-        other = other if other is not None else self.lookup(name)
+        one = one if one is not None else self._not_set(name, other)
+        other = other if other is not None else self._not_set(name, one)
         exported = one.exported or other.exported
         if one.table is not None or other.table is not None:
             same = one.table == other.table
             return one if same else Var((self.unknown(f"`{name}` differs between branches"),), exported=exported)
         atoms = select(truth, one.atoms, other.atoms)
         return Var(atoms, one.array or other.array, exported, one.unset and other.unset)
+
+    def _not_set(self, name: str, elsewhere: Var | None) -> Var:
+        """Give what a variable is where only the other arm sets it: nothing, as for any variable of the script."""
+        if name in self.fallback or elsewhere is None:
+            return self.lookup(name)
+        return Var((), elsewhere.array, elsewhere.exported, unset=True)
 
     def known(self, truth: Truth) -> Truth:
         """Simplify a truth by what is assumed here."""

@@ -98,9 +98,15 @@ class Break:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pass:
-    """The script's own arguments: no word, but what is given later overrides."""
+    """Something from outside that counts as empty: the script's own arguments, or a variable that nobody need set.
+
+    It leaves no text; `caveat` says what would. Unquoted (`split`), it could bring words of its own.
+    """
 
     mark: Mark
+    key: str = "argv"
+    caveat: str = "the script's own arguments"
+    split: bool | None = True
 
 
 Atom = Lit | Unk | Choice | Break | Pass
@@ -147,17 +153,33 @@ def depth(atoms: Atoms) -> int:
 
 
 def choose(cond: Cond, yes: Atoms, no: Atoms) -> Atoms:
-    """Give the value that is `yes` where the condition holds and `no` elsewhere."""
-    if yes is no or _same(yes, no):
-        return yes
+    """Give the value that is `yes` where the condition holds and `no` elsewhere; what both share stays outside."""
+    front = 0
+    while front < min(len(yes), len(no)) and yes[front] is no[front]:
+        front += 1
+    back = 0
+    while back < min(len(yes), len(no)) - front and yes[-1 - back] is no[-1 - back]:
+        back += 1
+    if front or back:
+        return (*yes[:front], *_choice(cond, _middle(yes, front, back), _middle(no, front, back)), *_end(yes, back))
+    return _choice(cond, yes, no)
+
+
+def _middle(atoms: Atoms, front: int, back: int) -> Atoms:
+    return atoms[front : len(atoms) - back]
+
+
+def _end(atoms: Atoms, back: int) -> Atoms:
+    return atoms[len(atoms) - back :]
+
+
+def _choice(cond: Cond, yes: Atoms, no: Atoms) -> Atoms:
+    if not yes and not no:
+        return ()
     level = 1 + max(depth(yes), depth(no))
     if level > MAX_DEPTH:
         return (Unk(f"it depends on more than {MAX_DEPTH} undecided conditions", f"deep:{id(yes)}", several=True),)
     return (Choice(cond, yes, no, level),)
-
-
-def _same(one: Atoms, other: Atoms) -> bool:
-    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
 
 
 def select(truth: Truth, yes: Atoms, no: Atoms) -> Atoms:
@@ -238,8 +260,10 @@ def use(atoms: Iterable[Atom], mark: Mark | None, split: bool | None) -> Atoms:
 
 
 def _use(atom: Atom, mark: Mark | None, split: bool | None) -> Atom:
-    if isinstance(atom, Break | Pass):
+    if isinstance(atom, Break):
         return atom
+    if isinstance(atom, Pass):
+        return atom if split is None else replace(atom, split=split)
     uses = atom.uses if mark is None or len(atom.uses) >= MAX_USES else (*atom.uses, mark)
     kept = atom.split if split is None else split
     if isinstance(atom, Choice):
@@ -263,8 +287,10 @@ def settle(atoms: Atoms, assume: Assume) -> Iterator[Lit | Unk | Break | Pass]:
 
 
 def _within(atom: Lit | Unk | Break | Pass, choice: Choice) -> Lit | Unk | Break | Pass:
-    if isinstance(atom, Break | Pass) or (not choice.uses and choice.split is None):
+    if isinstance(atom, Break) or (not choice.uses and choice.split is None):
         return atom
+    if isinstance(atom, Pass):
+        return atom if choice.split is None else replace(atom, split=choice.split)
     uses = (*atom.uses, *choice.uses)[:MAX_USES]
     return replace(atom, uses=uses, split=atom.split if choice.split is None else choice.split)
 
@@ -363,22 +389,6 @@ def pack(words: Sequence[Field]) -> Atoms:
         if all(isinstance(a, Lit) and not a.text for a in word):
             packed.append(Lit(""))
     return tuple(packed)
-
-
-def conds(atoms: Atoms, assume: Assume, seen: set[int] | None = None) -> Iterator[Cond]:
-    """Give every open condition that a value can come to under the assumptions, each value part visited once."""
-    seen = set() if seen is None else seen
-    for atom in atoms:
-        if not isinstance(atom, Choice) or id(atom) in seen:
-            continue
-        seen.add(id(atom))
-        known = implied(atom.cond, assume)
-        if known is None:
-            yield atom.cond
-        if known is not False:
-            yield from conds(atom.yes, assume, seen)
-        if known is not True:
-            yield from conds(atom.no, assume, seen)
 
 
 def has_choice(atoms: Atoms) -> bool:

@@ -303,10 +303,13 @@ def _subscript(shell: Shell, node: Node) -> Target:
 
 
 def _all(shell: Shell, var: Var, name: str) -> Atoms:
+    """Give all entries. The environment holds no lists: one that nothing sets is empty."""
     if var.table is not None:
         return _listed([a for atoms in var.table.values() for a in atoms[:1]])
     if len(var.atoms) == 1 and isinstance(var.atoms[0], Unk) and not var.array:
         unk = var.atoms[0]
+        if unk.key == f"env:{name}" and not shell.missing:
+            return ()
         return (Unk(unk.reason, unk.key, unk.uses, unk.split, True, unk.optional),)
     return var.atoms
 
@@ -591,9 +594,15 @@ def _defaulted(
     if caveat:
         mark = Mark(mark.document, mark.start, mark.end, caveat)
     other = use(other, mark, split=None)
+    if caveat and empty is True and not other:
+        other = (Pass(mark, _outer_key(found), caveat, not quoted),)
     if kind == "=" and found.name.isidentifier():
         shell.assign(found.name, select(empty, other, found.atoms))
     return select(empty, other, value)
+
+
+def _outer_key(found: Target) -> str:
+    return next((a.key for a in found.atoms if isinstance(a, Unk | Pass)), "argv")
 
 
 def _reason(found: Target) -> str:
@@ -607,8 +616,9 @@ def emptiness(shell: Shell, found: Target, colon: bool) -> tuple[Truth | None, s
     unks = [a for a in found.atoms if isinstance(a, Unk)]
     if len(found.atoms) == 1 and unks and unks[0].optional:
         return True, unks[0].optional
-    if any(isinstance(a, Pass) for a in found.atoms):
-        return True, "the script's arguments"
+    passes = [a for a in found.atoms if isinstance(a, Pass)]
+    if passes and not any(isinstance(a, Unk | Choice) or (isinstance(a, Lit) and a.text) for a in found.atoms):
+        return True, passes[0].caveat
     if any(isinstance(a, Lit) and a.text for a in found.atoms):
         return False, ""
     if not colon and (not found.form or found.var is None or not found.var.array):
