@@ -83,7 +83,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Found:
-    """What is found in one launch: the codes, and for each rule that could not be judged the unknown that stopped it."""
+    """What is found in one launch: codes, and for each rule that could not be judged, the unknown that stopped it."""
 
     codes: frozenset[str]
     stopped: Mapping[str, str]
@@ -184,7 +184,8 @@ def edits(root: Path, target: Target, fault: Fault) -> list[Change]:
 
 def _replaceable(value: Value) -> bool:
     first = value.origins[0] if value.origins else None
-    return first is not None and first.kind is Kind.WRITTEN and first.span is not None and value.is_set
+    looked_up = any(origin.kind is Kind.TABLE for origin in value.origins)
+    return first is not None and first.kind is Kind.WRITTEN and first.span is not None and value.is_set and not looked_up
 
 
 def _replace(root: Path, target: Target, value: Value, data: Data) -> Change:
@@ -210,9 +211,10 @@ def _insert(root: Path, target: Target, settings: Mapping[str, Data]) -> Change:
         raise Unfit("it writes no setting beside which another could stand")
     use = [o.span for o in anchor.origins if o.span is not None and o.kind is Kind.WRITTEN][-1]
     model = framework(target.launch.framework)
-    writer = WRITERS.get((target.launch.surface, model.name)) or WRITERS.get((target.launch.surface, ""))
+    ending = use.path.rsplit(".", 1)[-1]
+    writer = WRITERS.get((ending, model.name))
     if writer is None:
-        raise Unfit(f"no way to write a new setting in {target.launch.surface} of {model.name}")
+        raise Unfit(f"no way to write a new setting in a .{ending} file of {model.title}")
     return writer(root, target, use, {key_of(model, target, name): data for name, data in settings.items()})
 
 
@@ -317,18 +319,18 @@ def _recipe(root: Path, target: Target, use: Span, settings: Mapping[str, Data])
 
 
 WRITERS = {
-    ("functional-test", ""): _functional,
-    ("nemo-rl-yaml", ""): _nemo_rl,
-    ("bridge-recipe", ""): _recipe,
-    ("shell", "megatron-lm"): _flag,
-    ("shell", "slime"): _flag,
-    ("shell", "ms-swift"): _flag,
-    ("slime-launcher", "slime"): _flag,
-    ("shell", "verl"): _dotlist,
-    ("shell", "nemo-rl"): _dotlist,
-    ("shell", "megatron-bridge"): _dotlist,
+    ("yaml", "megatron-lm"): _functional,
+    ("yaml", "nemo-rl"): _nemo_rl,
+    ("py", "megatron-bridge"): _recipe,
+    ("py", "slime"): _flag,
+    ("sh", "megatron-lm"): _flag,
+    ("sh", "slime"): _flag,
+    ("sh", "ms-swift"): _flag,
+    ("sh", "verl"): _dotlist,
+    ("sh", "nemo-rl"): _dotlist,
+    ("sh", "megatron-bridge"): _dotlist,
 }
-"""How a new setting is written, by surface and framework."""
+"""How a new setting is written, by the kind of the file and the framework."""
 
 
 def _lines_after(root: Path, span: Span, rows: Iterable[str]) -> Change:

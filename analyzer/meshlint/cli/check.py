@@ -9,26 +9,13 @@ from typing import Any
 
 import click
 
-from meshlint.cli.common import engine_options, given, settings_for, shared
+from meshlint.cli.common import WithCommand, engine_options, given, settings_for, shared
 from meshlint.finding import Report, Severity
 
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github")
 
 
-class Check(click.Command):
-    """A command that tells what stands behind `--` from what stands before it."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the words behind `--` apart: they are a command to judge."""
-        ctx.meta["meshlint.command"] = None
-        if "--" in args:
-            at = args.index("--")
-            ctx.meta["meshlint.command"] = tuple(args[at + 1 :])
-            args = args[:at]
-        return super().parse_args(ctx, args)
-
-
-@click.command(cls=Check, options_metavar="[OPTIONS]")
+@click.command(cls=WithCommand, options_metavar="[OPTIONS]")
 @click.argument("paths", nargs=-1, metavar="[PATH]... | -- COMMAND...")
 @shared
 @click.option("--format", "form", type=click.Choice(FORMATS), default="full", help="How to print the findings.")
@@ -50,7 +37,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
     chosen = given(values)
     settings = settings_for(paths, chosen)
     targets = _targets(values["outputs"])
-    words = ctx.meta["meshlint.command"]
+    words = ctx.meta[WithCommand.KEY]
     options = engine_options(settings, chosen, cache=not values["no_cache"], tick=_tick())
     try:
         if words is not None and paths:

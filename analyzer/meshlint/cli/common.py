@@ -31,6 +31,21 @@ class Given:
     isolated: bool = False
 
 
+class WithCommand(click.Command):
+    """A verb that tells what stands behind `--`, a command to judge, from what stands before it."""
+
+    KEY = "meshlint.command"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words behind `--` apart, in `ctx.meta`; None where there is no `--`."""
+        ctx.meta[self.KEY] = None
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[self.KEY] = tuple(args[at + 1 :])
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+
 def assignments(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
     """Split each NAME=VALUE at its first `=`."""
     split = {}

@@ -9,22 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from meshlint.cli.common import engine_options, given, settings_for, shared
+from meshlint.cli.common import WithCommand, engine_options, given, settings_for, shared
 from meshlint.report.text import clean
 
 if TYPE_CHECKING:
     from meshlint.config.effective import Resolved
+    from meshlint.config.launch import Launch
     from meshlint.config.value import Value
     from meshlint.engine.inspect import LaunchView, Reason, Shown
 
 
-@click.command()
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.command(cls=WithCommand)
+@click.argument("paths", nargs=-1, metavar="[PATH]... | -- COMMAND...")
 @shared
 @click.option("--why", default="", metavar="CODE", help="Say for this rule what decided it.")
 @click.option("--all", "everything", is_flag=True, help="Show fields that nobody wrote, with their defaults, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print an object.")
-def command(paths: tuple[str, ...], why: str, everything: bool, as_json: bool, **values: Any) -> int:
+@click.pass_context
+def command(
+    ctx: click.Context, /, paths: tuple[str, ...], why: str, everything: bool, as_json: bool, **values: Any
+) -> int:
     """Show for each launch under PATH every canonical field, its value, and where it was written."""
     from meshlint.engine.inspect import inspect
     from meshlint.engine.options import UsageError
@@ -32,7 +36,7 @@ def command(paths: tuple[str, ...], why: str, everything: bool, as_json: bool, *
     chosen = given(values)
     options = engine_options(settings_for(paths, chosen), chosen)
     try:
-        views, problems = inspect(paths, options, why)
+        views, problems = inspect(paths, options, why, ctx.meta[WithCommand.KEY])
     except UsageError as error:
         raise click.UsageError(str(error)) from None
     for problem in problems:
@@ -70,8 +74,8 @@ def _lines(view: LaunchView, why: str, everything: bool) -> Iterator[str]:
     for name, value in world:
         if value is not None:
             yield f"  {name} = {_value(value)}"
-    for name in sorted(launch.environment):
-        yield f"  ${clean(name)} = {_value(launch.environment[name])}"
+    for name, value in _environment(launch):
+        yield f"  ${clean(name)} = {_value(value)}"
     for role in view.roles:
         if role.name:
             yield f"  [{role.name}]"
@@ -79,6 +83,17 @@ def _lines(view: LaunchView, why: str, everything: bool) -> Iterator[str]:
             if everything or any(not _is_default(value) for value in shown.values):
                 yield from _field_lines(shown)
     yield ""
+
+
+def _environment(launch: Launch) -> list[tuple[str, Value]]:
+    """Give the variables that a launch sets; what this process merely passes on is nobody's business."""
+    from meshlint.config.value import Kind
+
+    return [
+        (name, value)
+        for name, value in sorted(launch.environment.items())
+        if not any(o.kind is Kind.OPTION and o.text == name for o in value.origins)
+    ]
 
 
 def _reason_lines(reason: Reason) -> Iterator[str]:
@@ -143,7 +158,7 @@ def _launch_data(view: LaunchView, why: str) -> dict[str, Any]:
         "nodes": _maybe(launch.nodes),
         "gpus_per_node": _maybe(launch.gpus_per_node),
         "world": _maybe(launch.world),
-        "environment": {clean(name): _value_data(value) for name, value in sorted(launch.environment.items())},
+        "environment": {clean(name): _value_data(value) for name, value in _environment(launch)},
         "roles": [{"name": role.name, "fields": _shown_data(role.fields)} for role in view.roles],
         "reads": sorted(clean(path) for path in launch.reads),
     }

@@ -82,14 +82,14 @@ def _entries(surface: Surface, claimed: list[str], context: Context, failures: l
     except (Unreadable, RecursionError):
         return claimed
     except Exception as error:
-        _failed(surface, "its files", error, failures)
+        _failed(f"the reader of {surface.name}", "its files", error, failures)
         return claimed
 
 
-def _failed(surface: Surface, what: str, error: Exception, failures: list[str]) -> None:
+def _failed(reader: str, what: str, error: Exception, failures: list[str]) -> None:
     if os.environ.get("MESHLINT_DEBUG") == "1":
         raise error
-    failures.append(f"the reader of {surface.name} failed on {what} ({type(error).__name__})")
+    failures.append(f"{reader} failed on {what} ({type(error).__name__})")
 
 
 def _there(path: str, scope: Scope, context: Context) -> bool:
@@ -119,18 +119,41 @@ def launches(entry: Entry, context: Context, options: Options, failures: list[st
 
     A reader that fails is told in `failures`; what it gave before stands.
     """
+    found = entry.surface.launches(entry.path, context)
+    yield from _grouped(found, entry.path, f"the reader of {entry.surface.name}", context, options, failures)
+
+
+def _grouped(
+    found: Iterator[Launch], path: str, reader: str, context: Context, options: Options, failures: list[str]
+) -> Iterator[list[Launch]]:
     grouped: dict[tuple[str, str], list[Launch]] = {}
     try:
-        for launch in entry.surface.launches(entry.path, context):
+        for launch in found:
             grouped.setdefault((launch.identity, launch.framework), []).append(overlay(launch, options))
     except Unreadable as error:
         context.problem(Span(error.path, error.line, error.column), error.sentence)
     except RecursionError:
-        context.problem(Span(entry.path, 1), "it is nested too deeply to be read")
+        context.problem(Span(path, 1), "it is nested too deeply to be read")
     except Exception as error:
-        _failed(entry.surface, entry.path, error, failures)
+        _failed(reader, path, error, failures)
     for variants in grouped.values():
         yield variants[:MAX_VARIANTS]
+
+
+def command_text(words: Sequence[str]) -> tuple[str, str]:
+    """Give the path and the text that the places of a command line point into."""
+    from meshlint.config.commands.argv import PATH, text_of
+
+    return PATH, text_of(words)
+
+
+def command_launches(
+    words: Sequence[str], context: Context, options: Options, failures: list[str]
+) -> Iterator[list[Launch]]:
+    """Give the launches of a command line in the environment of this process, each with its variants."""
+    from meshlint.config.commands.argv import PATH, from_argv
+
+    yield from _grouped(from_argv(words, os.environ, context), PATH, "the command line", context, options, failures)
 
 
 def overlay(launch: Launch, options: Options) -> Launch:

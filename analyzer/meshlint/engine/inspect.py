@@ -22,6 +22,7 @@ from meshlint.engine.options import Options, UsageError
 from meshlint.engine.ruleset import load, nearest
 from meshlint.engine.run import scope_of
 from meshlint.rule import LaunchRule
+from meshlint.sources.discover import Scope
 
 MAX_CHOICES = 64
 """Version choices shown for one rule."""
@@ -73,22 +74,31 @@ class LaunchView:
     superseded: str = ""
 
 
-def inspect(paths: Sequence[str], options: Options, why: str = "") -> tuple[list[LaunchView], list[Problem]]:
-    """Give every launch under the paths, and what could not be read. Raises UsageError for what cannot be asked."""
+def inspect(
+    paths: Sequence[str], options: Options, why: str = "", command: Sequence[str] | None = None
+) -> tuple[list[LaunchView], list[Problem]]:
+    """Give every launch under the paths, or of a command, and what could not be read.
+
+    Raises UsageError for what cannot be asked.
+    """
     rule = _rule(why) if why else None
     scope = scope_of(paths, options)
     context = gather.context_of(scope, options)
     failures: list[str] = []
-    views = [
-        _view(launch, context, rule)
-        for entry in gather.entries(scope, context, failures)
-        for variants in gather.launches(entry, context, options, failures)
-        for launch in variants
-    ]
+    if command is None:
+        groups = _of_paths(scope, context, options, failures)
+    else:
+        groups = gather.command_launches(command, context, options, failures)
+    views = [_view(launch, context, rule) for variants in groups for launch in variants]
     context.problems += gather.unreadable(scope, context)
     if failures:
         raise RuntimeError(failures[0])
     return views, context.problems
+
+
+def _of_paths(scope: Scope, context: Context, options: Options, failures: list[str]) -> Iterator[list[Launch]]:
+    for entry in gather.entries(scope, context, failures):
+        yield from gather.launches(entry, context, options, failures)
 
 
 def _rule(code: str) -> LaunchRule:

@@ -267,7 +267,9 @@ def _related(hit: Hit) -> list[Related]:
             related.append(
                 Related(
                     origin.span,
-                    f"{name} = {_show(value)}" if origin is value.origins[0] else origin.note or name,
+                    f"{name} = {_show(value)}"
+                    if origin is value.origins[0]
+                    else origin.note or f"{name} is made here too",
                 )
             )
     return related

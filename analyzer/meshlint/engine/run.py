@@ -156,5 +156,16 @@ def _sources(context: Context, findings: Iterable[Finding]) -> Iterator[tuple[st
 
 
 def check_command(words: Sequence[str], options: Options) -> Report:
-    """Judge the command that a person is about to start, in this environment."""
-    raise UsageError("no reader of commands is installed yet")
+    """Judge the command that a person is about to start, in this environment. Raises UsageError for none."""
+    if not words:
+        raise UsageError("there is no command behind `--`")
+    rules, notes = choose(options)
+    scope = scope_of((), options)
+    context = gather.context_of(scope, options)
+    outcome = Outcome(notes=list(notes))
+    active = rules.launch_rules()
+    for variants in gather.command_launches(words, context, options, outcome.failures):
+        judge_launch(variants, context, active, outcome)
+    report = _report(replace(scope, asked=(), named=frozenset()), context, options, rules, outcome)
+    path, text = gather.command_text(words)
+    return replace(report, sources={**report.sources, path: text})

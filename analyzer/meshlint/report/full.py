@@ -92,17 +92,17 @@ def _window(line: str, start: int, width: int) -> tuple[str, int, int]:
     """Cut a long line down around the marked part."""
     if len(line) <= MAX_WIDTH:
         return line.rstrip(), start, width
-    left = max(0, start - MAX_WIDTH // 4)
-    width = min(width, MAX_WIDTH // 2)
-    cut = line[left : left + MAX_WIDTH]
-    return ("..." if left else "") + cut.rstrip() + "...", start - left + (3 if left else 0), width
+    left = max(0, min(start - MAX_WIDTH // 4, len(line) - MAX_WIDTH))
+    right = left + MAX_WIDTH
+    shown = ("..." if left else "") + line[left:right].rstrip() + ("..." if right < len(line) else "")
+    return shown, start - left + (3 if left else 0), min(width, MAX_WIDTH // 2)
 
 
 def _line(span: Span, lines: dict[str, list[str]], style: Style) -> Iterator[str]:
     text = _text(span, lines)
     if text is not None and text.strip():
-        shown = clean(text).strip()
-        yield f"  {style('dim', f'{span.line} |')} {shown[:MAX_WIDTH]}{'...' if len(shown) > MAX_WIDTH else ''}"
+        shown, _, _ = _window(clean(text).strip(), len(clean(text[: span.column - 1]).lstrip()), 1)
+        yield f"  {style('dim', f'{span.line} |')} {shown}"
 
 
 def _text(span: Span, lines: dict[str, list[str]]) -> str | None:
