@@ -162,9 +162,19 @@ class EffectiveConfig:
 
     def _shape(self, name: str) -> Value | None:
         """Ask the model's shape, where the framework names models and the field is part of a shape."""
-        if name not in SHAPE_FIELDS or self.shapes is None or not self._names_models():
+        if name not in SHAPE_FIELDS or self.shapes is None or not self._names_models() or self._writes_shape():
             return None
         return self.shapes.value(name, self.value("model_id"))
+
+    def _writes_shape(self) -> bool:
+        """Say whether the launch writes a shape itself: then what it does not write has the framework's default.
+
+        A model that is named beside it counts for more, unless the framework takes shapes from its settings only.
+        """
+        if self._written("model_id") is not None and not self.habit("shape_is_written"):
+            return False
+        written = (self._written(name) for name in ("num_layers", "hidden_size", "num_attention_heads"))
+        return any(value is not None and value.is_set for value in written)
 
     def _names_models(self) -> bool:
         return any(spelling.field == "model_id" for spelling in self.framework.spellings)

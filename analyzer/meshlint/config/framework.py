@@ -28,6 +28,7 @@ entry point. Missing means no.
 | checks_heads_for_a2a | heads against the a2a degree are checked before the first forward pass |
 | sets_max_connections | the framework sets CUDA_DEVICE_MAX_CONNECTIONS itself |
 | trains | the entry trains |
+| shape_is_written | the model's shape is what the settings say, also where a model is named beside them |
 """
 
 from __future__ import annotations

@@ -76,7 +76,8 @@ def as_str(data: Data) -> Data:
 
 def _parts(data: Data) -> tuple[Data, ...]:
     if isinstance(data, tuple | list):
-        return tuple(data)
+        single = len(data) == 1 and isinstance(data[0], str)
+        return _parts(data[0]) if single else tuple(data)
     if not isinstance(data, str):
         return (data,)
     text = data.strip()
