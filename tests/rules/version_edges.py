@@ -61,7 +61,7 @@ EDGES = (
         hcp002.BUILDER_ASSERTS,
         "crash-start",
         below="wrong",
-        framework="megatron-bridge",
+        keys={"yaml_cfg": "gpt.yaml"},
         fields={**LEVELS, "hierarchical_context_parallel_sizes": (2, 1)},
     ),
     Edge(

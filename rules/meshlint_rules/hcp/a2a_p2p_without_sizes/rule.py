@@ -127,6 +127,7 @@ def _verdict(config: EffectiveConfig, outcome: Outcome, message: str) -> Verdict
     return Verdict(
         message,
         outcome,
+        subject=outcome.value,
         at="cp_comm_type",
         fields=("context_parallel_size", "hierarchical_context_parallel_sizes"),
         fix=_fix(config),

@@ -97,6 +97,7 @@ def _verdict(outcome: Outcome, message: str) -> Verdict:
     return Verdict(
         message,
         outcome,
+        subject=outcome.value,
         at="use_decentralized_pg",
         fields=("hierarchical_context_parallel_sizes", "cp_comm_type", "context_parallel_size"),
         fix=Fix(

@@ -67,12 +67,17 @@ class SizesProduct(LaunchRule):
         cp = config.number("context_parallel_size")
         if prod(sizes) == cp:
             return
-        if config.habit("validates_hierarchical_sizes") or config.within(BUILDER_ASSERTS):
+        if _validated(config) or config.within(BUILDER_ASSERTS):
             yield _verdict(
                 config, Outcome.CRASH_START, f"{_facts(sizes, cp)}: every rank stops at start with an assertion."
             )
         elif cp > 1 and wants_levels(config):
             yield _verdict(config, Outcome.WRONG, _untiled(sizes, cp))
+
+
+def _validated(config: EffectiveConfig) -> bool:
+    """Megatron-Bridge from its first release on stands on a megatron-core (0.14) whose group builder asserts."""
+    return bool(config.habit("validates_hierarchical_sizes")) or "megatron-bridge" in config.framework.libraries
 
 
 def _untiled(sizes: tuple[int, ...], cp: int) -> str:
@@ -92,6 +97,7 @@ def _verdict(config: EffectiveConfig, outcome: Outcome, message: str) -> Verdict
     return Verdict(
         message,
         outcome,
+        subject=outcome.value,
         at="hierarchical_context_parallel_sizes",
         fields=("context_parallel_size",),
         fix=_fix(config),
