@@ -54,6 +54,7 @@ class Tree:
         if real not in self.roots:
             self.roots = (*self.roots, real)
             self._texts = {file: text for file, text in self._texts.items() if isinstance(text, Text)}
+            self._places.clear()
 
     def shown(self, file: Path) -> str:
         """Give the path as it is shown: POSIX, relative to the root where it lies inside."""
