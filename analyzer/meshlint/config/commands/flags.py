@@ -9,7 +9,7 @@ from meshlint.config.command import Word
 from meshlint.config.launch import Write
 from meshlint.config.value import Origin, State, Value, unknown
 
-_OPTION_NAMES = ("ARGS", "OPTION", "OPTS", "FLAG", "EXTRA", "PARAMS", "OVERRIDE")
+_OPTION_NAMES = ("ARGS", "OPTION", "OPTIONS", "OPTS", "FLAG", "FLAGS", "EXTRA", "PARAMS", "OVERRIDES")
 
 
 def names(*rows: str) -> frozenset[str]:
@@ -97,8 +97,8 @@ def looks_like_options(word: Word) -> bool:
     """Say whether an unknown word is named as one that holds flags of its own."""
     if not word.several:
         return False
-    text = " ".join(o.text for o in word.origins[:2])
-    return "[@]" in text or "[*]" in text or any(name in text.upper() for name in _OPTION_NAMES)
+    text = word.origins[0].text if word.origins else ""
+    return "[@]" in text or "[*]" in text or text.strip('${}"').upper().endswith(_OPTION_NAMES)
 
 
 def _listed(key: str, values: list[Value], grammar: Grammar) -> Value:

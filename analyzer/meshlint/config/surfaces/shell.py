@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from meshlint.config.command import Command, Word
 from meshlint.config.commands.dispatch import launches_of
-from meshlint.config.commands.launchers import peel
+from meshlint.config.commands.flags import key_of
+from meshlint.config.commands.launchers import LAUNCHERS, peel
 from meshlint.config.launch import Branch, Launch
+from meshlint.config.registry import framework
 from meshlint.config.surface import Context
 from meshlint.config.value import Kind, Origin
 from meshlint.place import Span
@@ -26,6 +28,9 @@ NAME = "shell"
 SUFFIXES = (".sh", ".sbatch", ".slurm", ".bash")
 WATCHED = ("CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE", "NNODES")
 """Variables of the environment that rules and readers look at: conditions that set them make variants."""
+
+FLAG_STYLE = ("megatron-lm", "slime", "ms-swift")
+"""Frameworks whose flags decide which conditions make variants."""
 
 _STARTS = (".py", "torchrun", "torch.distributed", "megatron ", " -m ", "$")
 _TOPICS = ("train", "megatron", "parallel", "verl", "nemo", "recipe", "grpo", "run_", "swift")
@@ -167,7 +172,7 @@ def _variants(
     """Give one launch for each variant that differs in what is launched."""
     seen: set[object] = set()
     found: list[Launch] = []
-    for variant in program.variants(WATCHED):
+    for variant in program.variants(WATCHED, relevant_flags(context)):
         command = command_of(program, variant, path, scope, surface)
         key = (
             tuple((w.text, w.reason, w.known) for w in command.words),
@@ -179,6 +184,22 @@ def _variants(
         seen.add(key)
         found.extend(launches_of(command, reader, context))
     yield from found
+
+
+def relevant_flags(context: Context) -> Callable[[str], bool]:
+    """Give the test for flags that some framework or launcher reads; others need no variants of their own."""
+    known = context.shared.get(f"{NAME}.flags")
+    if not isinstance(known, frozenset):
+        spelt = {
+            key.rpartition(".")[2]
+            for name in FLAG_STYLE
+            for spelling in framework(name).spellings
+            for key in spelling.keys
+        }
+        counts = {key_of(flag) for launcher in LAUNCHERS.values() for flag in launcher.counts}
+        known = context.shared[f"{NAME}.flags"] = frozenset(spelt | counts)
+    keys = known
+    return lambda flag: key_of(flag) in keys
 
 
 def command_of(program: Program, variant: Variant, path: str, scope: str, surface: str = NAME) -> Command:

@@ -185,6 +185,7 @@ def _ways(atoms: Atoms, state: State, wanted: set[Cond] | None) -> tuple[list[di
     allowed = guard(state)
     every = {c.number: c for c in (*open_conds(allowed), *_reach(atoms, state.assume, {}))}
     joined = {c for c in every.values() if wanted is not None and c not in wanted}
+    atoms = tuple(a for a in atoms if isinstance(a, Choice))
     leaves = [_Leaf.of(dict(state.assume), atoms, allowed)]
     for number in sorted(every):
         cond = every[number]
@@ -231,6 +232,7 @@ class _Resolver:
         self.joined = joined
         self.words: dict[tuple[int, ...], Word] = {}
         self.split: dict[tuple[int, int], tuple[Settled, ...]] = {}
+        self.ways: dict[tuple[int, bool | None], Choice] = {}
         self.kept: list[object] = []
 
     def variant(self, reached: Reached, assume: dict[Cond, bool]) -> Variant:
@@ -252,17 +254,21 @@ class _Resolver:
                 passed = len(fields(settled[:index])), atom.caveat
         return tuple(self.word(f) for f in fields(settled)), passed
 
-    def settle(self, atoms: Atoms, assume: Assume) -> Iterator[Settled]:
-        """Decide every choice; one that is left open becomes what its arms have in common."""
+    def settle(self, atoms: Atoms, assume: Assume, split: bool | None = None) -> Iterator[Settled]:
+        """Decide every choice; one that is left open becomes what its arms have in common.
+
+        `split` is how the value around them is used, None where each says so itself.
+        """
         for atom in atoms:
             if not isinstance(atom, Choice):
                 yield from self.cut(atom, None)
                 continue
             known = implied(atom.cond, assume)
+            inner = atom.split if split is None else split
             if known is None:
-                yield from self.either(atom, assume)
+                yield from self.either(atom, assume, inner)
                 continue
-            for part in self.settle(atom.yes if known else atom.no, assume):
+            for part in self.settle(atom.yes if known else atom.no, assume, inner):
                 yield from self.cut(part, atom)
 
     def cut(self, atom: Settled, choice: Choice | None) -> tuple[Settled, ...]:
@@ -274,9 +280,12 @@ class _Resolver:
             known = self.split[key] = tuple(_cut(_through(atom, choice)))
         return known
 
-    def either(self, choice: Choice, assume: Assume) -> Iterator[Settled]:
+    def either(self, choice: Choice, assume: Assume, split: bool | None) -> Iterator[Settled]:
         """Give what both arms of an open choice have in common; flags that only one has, or otherwise, are unknown."""
-        arms = [[p for a in self.settle(arm, assume) for p in self.cut(a, choice)] for arm in (choice.yes, choice.no)]
+        choice = choice if split is choice.split else self.used(choice, split)
+        arms = [
+            [p for a in self.settle(arm, assume, split) for p in self.cut(a, choice)] for arm in (choice.yes, choice.no)
+        ]
         reason = f"it depends on `{choice.cond.text}`, one of too many undecided conditions"
         unk = Unk(reason, f"either:{choice.cond.number}", (choice.cond.mark, *choice.uses)[:4], choice.split)
         listed = choice.split or any(isinstance(a, Break) for arm in arms for a in arm)
@@ -291,10 +300,19 @@ class _Resolver:
         for name in dict.fromkeys((*parts[0], *parts[1])):
             words = parts[0].get(name) or parts[1][name]
             if _text(parts[0].get(name)) != _text(parts[1].get(name)):
-                words = [words[0], (replace(unk, split=False),)]
+                words = [(*_front(words[0], len(name)), Lit("="), replace(unk, split=False))]
             for word in words:
                 yield from word
                 yield BREAK
+
+    def used(self, choice: Choice, split: bool | None) -> Choice:
+        """Give a choice with another way of falling apart, the same object every time."""
+        key = (id(choice), split)
+        known = self.ways.get(key)
+        if known is None:
+            self.kept.append(choice)
+            known = self.ways[key] = replace(choice, split=split)
+        return known
 
     def word(self, parts: Field) -> Word:
         key = tuple(id(a) for a in parts)
@@ -336,11 +354,22 @@ def _segments(words: list[Field]) -> dict[str, list[Field]]:
     name = ""
     for word in words:
         text = "".join(a.text for a in word if isinstance(a, Lit))
-        if text.startswith("--") and isinstance(word[0], Lit):
+        if text.startswith("--") or "=" in text:
             name = text.partition("=")[0]
             found[name] = []
         found.setdefault(name, []).append(word)
     return found
+
+
+def _front(word: Field, size: int) -> Field:
+    """Give the first characters of a word, each with its place."""
+    found: list[Lit | Unk] = []
+    for atom in word:
+        if not isinstance(atom, Lit) or size <= 0:
+            break
+        found.append(atom.slice(0, min(size, len(atom.text))))
+        size -= len(atom.text)
+    return tuple(found)
 
 
 def _text(words: list[Field] | None) -> object:
