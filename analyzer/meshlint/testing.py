@@ -123,7 +123,7 @@ def _engine_options(root: Path, words: Sequence[str]) -> EngineOptions:
     environment = dict(pair.partition("=")[::2] for pair in given.get("--env", ()))
     select = given.get("--select")
     return Options(
-        select=None if select is None else tuple(select),
+        select=None if select is None else tuple(code for word in select for code in word.split(",")),
         pins=dict(pair.partition("=")[::2] for pair in given.get("--pin", ())),
         environment={name: option(value, f"--env {name}={value}") for name, value in environment.items()},
         world_size=int(given["--world-size"][-1]) if "--world-size" in given else None,

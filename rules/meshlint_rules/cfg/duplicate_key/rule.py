@@ -60,8 +60,11 @@ def _differing(launch: Launch, key: str) -> Iterator[Verdict]:
 
 
 def _differ(before: Write, after: Write) -> bool:
-    known = not before.value.is_unknown and not after.value.is_unknown
-    return known and before.value.data != after.value.data and after.value.span is not None
+    """Say whether one file gives two values; another file that is sourced or merged first is a layer of its own."""
+    first, second = before.value, after.value
+    if first.is_unknown or second.is_unknown or first.data == second.data:
+        return False
+    return first.span is not None and second.span is not None and first.span.path == second.span.path
 
 
 def _verdict(before: Write, after: Write) -> Verdict:
