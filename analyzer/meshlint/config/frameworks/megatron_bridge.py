@@ -135,8 +135,10 @@ _FINE_TUNING = frozenset(
         "MockVLMSFTDatasetConfig",
     }
 )
-"""Dataset configs that Bridge takes for fine-tuning (training/config.py:1579); before 0.6 it is FinetuningDatasetConfig and its
-subclass HFDatasetConfig (v0.5.0 training/config.py:1317)."""
+"""Dataset configs that Bridge takes for fine-tuning (training/config.py:1579).
+
+Before 0.6 it is FinetuningDatasetConfig and its subclass HFDatasetConfig (v0.5.0 training/config.py:1317).
+"""
 _PRETRAINING = frozenset({"GPTDatasetConfig", "MockGPTDatasetConfig", "GPTFIMDatasetConfig"})
 
 
