@@ -208,7 +208,7 @@ def test_equal_input_gives_equal_bytes(wrong_product: Path) -> None:
         (wrong_product / f"{name}.toy.yaml").write_text("base: job.toy.yaml\n")
     script = (
         "import sys, conftest; from meshlint.engine import gather;"
-        "gather.surfaces = lambda: iter([conftest.Toy()]); from meshlint.cli.main import main; main()"
+        "gather.surfaces = lambda paths: iter([conftest.Toy()]); from meshlint.cli.main import main; main()"
     )
     runs = [
         subprocess.run(

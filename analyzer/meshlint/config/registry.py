@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from typing import cast
@@ -22,6 +22,18 @@ SURFACES: tuple[str, ...] = (
 )
 """Modules of `meshlint.config.surfaces`, each with a `SURFACE`; a file goes to every surface that claims it."""
 
+_YAML = (".yaml", ".yml")
+ENDINGS: Mapping[str, tuple[str, ...]] = {
+    "functional_test": ("model_config.yaml",),
+    "nemo_rl_yaml": _YAML,
+    "verl_yaml": _YAML,
+    "roll_yaml": _YAML,
+    "areal_yaml": _YAML,
+    "bridge_recipe": (".py",),
+    "shell": (".sh", ".bash", ".sbatch", ".slurm", ".sub"),
+}
+"""How the paths end that a surface can claim: its module is imported only where one does. Without an entry, always."""
+
 COMMANDS: tuple[str, ...] = ("verl", "nemo_rl", "roll", "areal", "slime", "ms_swift", "megatron_lm")
 """Modules of `meshlint.config.commands`, each with a `READER`; the first that claims a command reads it."""
 
@@ -39,10 +51,13 @@ FRAMEWORKS: tuple[str, ...] = (
 """Modules of `meshlint.config.frameworks`, each with a `FRAMEWORK` whose name is the module's with dashes."""
 
 
-def surfaces() -> Iterator[Surface]:
-    """Give every surface, in order."""
+def surfaces(paths: Iterable[str] | None = None) -> Iterator[Surface]:
+    """Give every surface, in order; of given paths only those that could claim one."""
+    known = None if paths is None else tuple(paths)
     for name in SURFACES:
-        yield cast(Surface, import_module(f"meshlint.config.surfaces.{name}").SURFACE)
+        endings = ENDINGS.get(name)
+        if known is None or endings is None or any(path.endswith(endings) for path in known):
+            yield cast(Surface, import_module(f"meshlint.config.surfaces.{name}").SURFACE)
 
 
 def command_readers() -> Iterator[CommandReader]:

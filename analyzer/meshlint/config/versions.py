@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from meshlint.config.effective import Resolved
@@ -47,6 +46,8 @@ def narrow(library: str, pins: Iterable[Pin]) -> Resolved:
 
 def admitted(specifier: str, releases: tuple[Version, ...]) -> tuple[Version, ...]:
     """Give the releases inside a specifier; an exact version stands for itself, released or not."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
     try:
         wanted = SpecifierSet(specifier, prereleases=True)
     except InvalidSpecifier:

@@ -7,9 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
-
 from meshlint.config.effective import option
 from meshlint.config.fields import FIELDS
 from meshlint.config.launch import Launch, Pin, Write
@@ -52,6 +49,9 @@ def _setting(text: str) -> Origin:
 
 
 def _pin(library: str, text: str, source: str) -> Pin:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
     specifier = text if text[:1] in "<>=!~" else f"=={text}"
     try:
         SpecifierSet(specifier)
@@ -66,7 +66,7 @@ def _pin(library: str, text: str, source: str) -> Pin:
 def entries(scope: Scope, context: Context, failures: list[str]) -> list[Entry]:
     """Give the files to read, in order of path."""
     found: dict[tuple[str, str], Entry] = {}
-    for surface in surfaces():
+    for surface in surfaces(scope.asked):
         claimed = [path for path in scope.asked if surface.claims(path) and _there(path, scope, context)]
         if not claimed:
             continue

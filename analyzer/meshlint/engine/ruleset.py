@@ -68,8 +68,10 @@ def narrow(
 def _matches(rules: tuple[type[Rule], ...], words: Iterable[str]) -> set[str]:
     found: set[str] = set()
     for word in words:
-        hits = {rule.code for rule in rules if word in ("ALL", rule.code, rule.family(), rule.slug)}
-        if not hits:
+        hits = {rule.code for rule in rules if word in (rule.code, rule.family(), rule.slug)}
+        if word == "ALL":
+            hits = {rule.code for rule in rules if not rule.preview}
+        elif not hits:
             raise UnknownRule(f"there is no rule `{word}`{nearest(rules, word)}")
         found |= hits
     return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import InvalidVersion, Version
 
 from meshlint.config.launch import Pin
@@ -69,6 +68,8 @@ def _exact(version: str, branch: bool) -> str | None:
 
 def requirement(word: str) -> tuple[str, str] | None:
     """Read one requirement; give the library and its specifier, or None where it is another package or pins nothing."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
     try:
         parsed = Requirement(word)
     except InvalidRequirement:
