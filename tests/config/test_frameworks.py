@@ -242,6 +242,16 @@ def test_verl_roles_that_run_megatron() -> None:
     assert verl_roles(engine="megatron") == ["sft"]
 
 
+def test_roles_that_only_run_forward() -> None:
+    keys = {"actor_rollout_ref__ref__strategy": "megatron", "algorithm__use_kl_in_reward": True}
+    made = launch("verl", **keys, algorithm__adv_estimator="grpo")
+    roles = framework("verl").roles(made)
+    assert {r.name: config(made, r).data("training") for r in roles} == {"ref": False}
+    roll = launch("roll", reference__strategy_args__strategy_name="megatron_infer")
+    assert config(roll).data("training") is False
+    assert config(launch("roll", actor__strategy_args__strategy_name="megatron_train")).data("training") is True
+
+
 def test_verl_keeps_an_override_apart() -> None:
     made = config(
         launch(

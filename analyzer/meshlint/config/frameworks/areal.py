@@ -19,6 +19,7 @@ from meshlint.config.frameworks.megatron_core import (
     TE,
     TORCH,
     TRANSFORMER,
+    forward_only,
     named,
 )
 from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
@@ -175,7 +176,7 @@ FRAMEWORK = Framework(
         *_KEYS,
     ),
     defaults=DEFAULTS,
-    derive={"sequence_parallel": _sequence_parallel},
+    derive={"sequence_parallel": _sequence_parallel, "training": forward_only("ref", "teacher")},
     roles=roles,
     habits=HABITS,
     amend={**AMEND, "recompute_granularity": _checkpointing, "virtual_pipeline_model_parallel_size": _none_at_one},

@@ -257,6 +257,16 @@ def p2p_where_none(_: EffectiveConfig, value: Value) -> Value:
     return value if value.is_unknown or value.data is not None else value.with_data(("p2p",))
 
 
+def forward_only(*roles: str) -> Callable[[EffectiveConfig], Value | None]:
+    """Derive `training`: these roles run no backward pass."""
+
+    def derive(config: EffectiveConfig) -> Value | None:
+        name = config.role.name
+        return derived_from(False, f"the role {name} only runs forward") if name in roles else None
+
+    return derive
+
+
 AMEND: dict[str, Callable[[EffectiveConfig, Value], Value]] = {
     "expert_tensor_parallel_size": tp_where_none,
     "cp_comm_type": p2p_where_none,

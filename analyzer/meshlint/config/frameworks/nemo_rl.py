@@ -19,6 +19,7 @@ from meshlint.config.frameworks.megatron_core import (
     TE,
     TORCH,
     TRANSFORMER,
+    forward_only,
     means,
     named,
 )
@@ -146,6 +147,7 @@ FRAMEWORK = Framework(
         *_KEYS,
     ),
     defaults=DEFAULTS,
+    derive={"training": forward_only("teacher")},
     roles=roles,
     habits=HABITS,
     amend={**AMEND, "recompute_granularity": _recompute},

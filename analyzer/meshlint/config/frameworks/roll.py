@@ -22,9 +22,10 @@ from meshlint.config.frameworks.megatron_core import (
     named,
 )
 from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
-from meshlint.config.value import Data
+from meshlint.config.value import Data, Value, derived_from
 
 if TYPE_CHECKING:
+    from meshlint.config.effective import EffectiveConfig
     from meshlint.config.launch import Launch
 
 _WORKER = "roll/configs/worker_config.py"
@@ -64,6 +65,15 @@ def _runs(launch: Launch, name: str) -> bool:
     return name != "critic" or estimator is None or estimator.data == "gae"
 
 
+def _trains(config: EffectiveConfig) -> Value | None:
+    """Derive `training`: `megatron_infer` runs no backward pass."""
+    strategy = config.launch.find(f"{config.role.parent}{_STRATEGY_NAME}")
+    infers = strategy is not None and strategy.data == "megatron_infer"
+    return (
+        derived_from(False, "the strategy megatron_infer only runs forward", strategy) if infers and strategy else None
+    )
+
+
 DEFAULTS = (
     Default("overlap_p2p_comm", True, f"{_ARGS}:82"),
     Default("packed_sequences", False, f"{_WORKER}:199"),
@@ -94,6 +104,7 @@ FRAMEWORK = Framework(
         *_KEYS,
     ),
     defaults=DEFAULTS,
+    derive={"training": _trains},
     roles=roles,
     habits=HABITS,
     amend=AMEND,

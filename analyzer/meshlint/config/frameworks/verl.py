@@ -20,6 +20,7 @@ from meshlint.config.frameworks.megatron_core import (
     TORCH,
     TRANSFORMER,
     follows,
+    forward_only,
     means,
     named,
 )
@@ -209,7 +210,7 @@ FRAMEWORK = Framework(
         *_KEYS,
     ),
     defaults=DEFAULTS,
-    derive={"seq_length": _prompt_and_response},
+    derive={"seq_length": _prompt_and_response, "training": forward_only("ref", "reward")},
     roles=roles,
     habits=HABITS,
     amend=AMEND,
