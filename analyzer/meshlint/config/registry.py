@@ -18,6 +18,7 @@ SURFACES: tuple[str, ...] = (
     "roll_yaml",
     "areal_yaml",
     "bridge_recipe",
+    "nemo2_recipe",
     "shell",
 )
 """Modules of `meshlint.config.surfaces`, each with a `SURFACE`; a file goes to every surface that claims it."""

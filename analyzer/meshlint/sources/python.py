@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import gc
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from meshlint.place import Span
@@ -71,10 +73,10 @@ def parse(text: Text) -> Source:
         raise Unreadable(
             text.path, f"it has {len(text.text):,} characters; meshlint parses Python up to {MAX_CHARACTERS:,}"
         )
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), uncollected():
         warnings.simplefilter("ignore")
         try:
-            tree = _tree(text.text)
+            tree = ast.parse(text.text)
         except SyntaxError as error:
             raise Unreadable(text.path, _sentence(error), error.lineno or 1, max(1, error.offset or 1)) from None
         except (RecursionError, MemoryError):
@@ -84,12 +86,13 @@ def parse(text: Text) -> Source:
     return Source(text.path, tree, _lines(text.text))
 
 
-def _tree(text: str) -> ast.Module:
-    """Parse without the collector of cycles, which would walk the half-built tree again and again."""
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Hold the collector of cycles off while much is built that stays: it would walk all of it again and again."""
     running = gc.isenabled()
     gc.disable()
     try:
-        return ast.parse(text)
+        yield
     finally:
         if running:
             gc.enable()

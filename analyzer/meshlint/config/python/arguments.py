@@ -57,6 +57,7 @@ def method(machine: Calls, receiver: Parser, name: str, site: CallSite) -> Val |
         machine.put(receiver.state, "defaults", {**receiver.state["defaults"], **site.kwargs})
         return NONE
     if name in ("parse_args", "parse_known_args"):
+        machine.asked += 1
         given = _given(machine, site)
         names, rest = _parsed(machine, receiver, given, site)
         return names if name == "parse_args" else sequence("tuple", (names, rest))

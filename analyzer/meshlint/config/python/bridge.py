@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from meshlint.config.fields import FIELDS
 from meshlint.config.python.calls import Calls
-from meshlint.config.python.machine import CallSite, Knowledge
+from meshlint.config.python.flatten import rows
+from meshlint.config.python.machine import CallSite, Knowledge, Row
+from meshlint.config.python.recipes import CONTAINER
 from meshlint.config.python.values import (
     NONE,
     Bound,
@@ -83,6 +87,16 @@ def hf_config(machine: Calls, callee: Val, site: CallSite) -> Val | None:
     made = _bridge(machine, site, model)
     made.type = "PretrainedConfig"
     return made
+
+
+_FOLLOWED = ("recipes/", "mixed_precision", "comm_overlap", "flex_dispatcher", "moe_token_drop", "/cuda_graph")
+
+
+def opaque(path: str) -> bool:
+    """Say whether a module is the library's own works rather than a place where configs are made."""
+    if "megatron/bridge/" not in path and "megatron/core/" not in path:
+        return False
+    return not any(part in path for part in _FOLLOWED)
 
 
 def _of_bridge(machine: Calls, site: CallSite) -> bool:
@@ -232,6 +246,35 @@ def workload(machine: Calls, callee: Val, site: CallSite) -> Val | None:
     return None
 
 
+def trains(machine: Calls, callee: Val, site: CallSite) -> tuple[Record | None, Iterable[Row]] | None:
+    """`pretrain(config, step)` and `finetune(config, step)`."""
+    config = site.argument(0, "config")
+    return (config, rows(config)) if isinstance(config, Record) and config.type == CONTAINER else None
+
+
+def builds_groups(machine: Calls, callee: Val, site: CallSite) -> tuple[Record | None, Iterable[Row]] | None:
+    """`provider.initialize_model_parallel(...)`: groups from the provider's own sizes and this call's arguments."""
+    provider = callee.receiver if isinstance(callee, Bound) else None
+    if not isinstance(provider, Record) or not (provider.model is not None or provider.type.endswith("Provider")):
+        return None
+    given = [
+        Row(machine.order, f"provider_init.{key}", value, machine.uses(value, site.node, key))
+        for key, value in site.kwargs.items()
+    ]
+    return provider, (*rows(provider, "model."), *given)
+
+
+def loads(machine: Calls, callee: Val, site: CallSite) -> tuple[Record | None, Iterable[Row]] | None:
+    """`load_megatron_model(path, mp_overrides={...})`: sizes that override a config reset to one GPU."""
+    overrides = site.kwargs.get("mp_overrides")
+    if not isinstance(overrides, Map):
+        return None
+    found = [Row(machine.order, f"mp_overrides.{key}", value) for key, value in overrides.entries.items()]
+    if overrides.rest:
+        found.insert(0, Row(0, "mp_overrides.*", Unknown(overrides.rest, overrides.origins)))
+    return None, found
+
+
 _WORKLOAD = ("model_family_name", "model_recipe_name", "gpu", "compute_dtype", "task", "config_variant")
 
 KNOWLEDGE = Knowledge(
@@ -258,13 +301,14 @@ KNOWLEDGE = Knowledge(
     tracked=TRACKED,
     interesting=INTERESTING,
     sinks={
-        "pretrain": (0, "config"),
-        "finetune": (0, "config"),
-        "megatron_mimo_pretrain": (0, "config"),
-        "initialize_model_parallel": (-1, ""),
-        "provide_distributed_model": (-1, ""),
-        "load_megatron_model": (-2, ""),
+        "pretrain": trains,
+        "finetune": trains,
+        "megatron_mimo_pretrain": trains,
+        "initialize_model_parallel": builds_groups,
+        "provide_distributed_model": builds_groups,
+        "load_megatron_model": loads,
     },
+    opaque=opaque,
     quiet=frozenset(
         [
             "validate",

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 
 from meshlint.config.python import library
-from meshlint.config.python.expressions import Expressions, decorated
-from meshlint.config.python.flatten import rows
+from meshlint.config.python.expressions import Expressions, copied, decorated
 from meshlint.config.python.machine import (
     MAX_CALLS,
     MAX_ITEMS,
     MAX_SAME,
     CallSite,
     Frame,
+    Memory,
     Sink,
     same,
 )
@@ -31,6 +31,7 @@ from meshlint.config.python.values import (
     origins_of,
     sequence,
 )
+from meshlint.config.value import Origin
 
 _SILENT = frozenset(
     [
@@ -95,6 +96,8 @@ class Calls(Expressions):
             if found is not None:
                 return found
         if isinstance(callee, Func):
+            if self.knowledge.opaque(callee.module.path):
+                return self._outside(External(callee.name), name, site)
             return self.call_function(callee, site)
         if isinstance(callee, ClassVal):
             return self.construct(callee, site)
@@ -104,19 +107,14 @@ class Calls(Expressions):
         return self._outside(callee, name, site)
 
     def _sink(self, name: str, callee: Val, site: CallSite) -> None:
+        """Record a call that starts something, with the config as it is at that moment."""
         wanted = self.knowledge.sinks.get(name)
         if wanted is None:
             return
-        position, keyword = wanted
-        config = site.argument(position, keyword)
-        if isinstance(callee, Bound) and position < 0:
-            config = callee.receiver
-        record = config if isinstance(config, Record) else None
-        if record is None and keyword:
-            return
-        self.sinks.append(
-            Sink(name, site, self.frame.module, self.frame.scope, tuple(rows(record)) if record else (), record)
-        )
+        found = wanted(self, callee, site)
+        if found is not None:
+            record, written = found
+            self.sinks.append(Sink(name, site, self.frame.module, self.frame.scope, tuple(written), record))
 
     def _outside(self, callee: Val, name: str, site: CallSite) -> Val:
         if isinstance(callee, Bound):
@@ -149,6 +147,8 @@ class Calls(Expressions):
         if callee.function is not None:
             if callee.name in self.knowledge.quiet:
                 return NONE
+            if self.knowledge.opaque(callee.function.module.path):
+                return self.unknown(site.node, f"`{callee.name}` is not followed")
             receiver = callee.receiver
             if decorated(callee.function.node, "staticmethod"):
                 return self.call_function(callee.function, site)
@@ -167,11 +167,49 @@ class Calls(Expressions):
         if len(self.stack) >= MAX_CALLS or inside >= MAX_SAME:
             self._taint_all(site, f"`{function.name}` calls itself too deeply to be evaluated")
             return self.unknown(site.node, f"`{function.name}` calls itself too deeply to be evaluated")
-        if isinstance(function.node, ast.AsyncFunctionDef) or _yields(function.node):
+        if self._generates(function.node):
             return self.unknown(site.node, f"`{function.name}` is a generator or coroutine")
         self.touched[function.module.path] = None
-        names = self._arguments(function, site, receiver)
-        return self.run_function(function, names)
+        plain = not (site.args or site.kwargs or site.rest or receiver or function.closure or self.control)
+        if plain and isinstance(function.node, ast.FunctionDef):
+            return self._remembered(function, site)
+        return self.run_function(function, self._arguments(function, site, receiver))
+
+    def _generates(self, node: ast.AST) -> bool:
+        known = self.caches.generators.get(id(node))
+        if known is None:
+            known = isinstance(node, ast.AsyncFunctionDef) or _yields(node)
+            self.caches.generators[id(node)] = known
+        return known
+
+    def _remembered(self, function: Func, site: CallSite) -> Val:
+        """Call a function without arguments: what it gave before, copied, where nothing can have changed it."""
+        key = id(function.node)
+        if key in self.caches.calls:
+            memory = self.caches.calls[key]
+            if memory is not None:
+                return self._recalled(memory)
+            return self.run_function(function, self._arguments(function, site, None))
+        kept, self.touched = self.touched, {function.module.path: None}
+        mark, start, steps, asked, sinks = len(self.journal), self.order, self.steps, self.asked, len(self.sinks)
+        inside = len(self.stack)
+        value = self.run_function(function, self._arguments(function, site, None))
+        touched, self.touched = self.touched, {**kept, **self.touched}
+        shared = self.caches.shared
+        pure = self.asked == asked and len(self.sinks) == sinks and inside < 3
+        if not pure or any(id(table) in shared or table is self.environ.entries for table, _, _ in self.journal[mark:]):
+            self.caches.calls[key] = None
+            return value
+        length = self.order - start
+        self.caches.calls[key] = Memory(copied(value, {}), start, length, self.steps - steps, tuple(touched))
+        return value
+
+    def _recalled(self, memory: Memory) -> Val:
+        self.touched.update(dict.fromkeys(memory.touched))
+        self.steps += memory.steps // 8
+        shift = self.order - memory.start
+        self.order += memory.length
+        return copied(memory.value, {}, shift)
 
     def run_function(self, function: Func, names: dict[str, Val]) -> Val:
         """Run a function's body over its parameters."""
@@ -281,13 +319,11 @@ class Calls(Expressions):
                 names.update((n, None) for n, s in current.members.items() if isinstance(s, ast.AnnAssign))
         return list(names)
 
-    def uses(self, value: Val, node: ast.Call, key: str) -> tuple:  # type: ignore[type-arg]
+    def uses(self, value: Val, node: ast.Call, key: str) -> tuple[Origin, ...]:
         """Give the place where an argument is handed over, if the value's own place is elsewhere."""
         for keyword in node.keywords:
             if keyword.arg == key:
-                if isinstance(keyword.value, ast.Constant):
-                    return ()
-                return (self.origin(keyword.value),)
+                return self.use(keyword.value)
         return ()
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from meshlint.config.launch import Branch
-from meshlint.config.python.flatten import data_of, rows
-from meshlint.config.python.machine import Caches, Exhausted, Knowledge, Row, Sink
+from meshlint.config.python.flatten import Writes, data_of, rows
+from meshlint.config.python.machine import Caches, CallSite, Exhausted, Frame, Knowledge, Row, Sink
 from meshlint.config.python.program import Module, Program
 from meshlint.config.python.statements import Statements
-from meshlint.config.python.values import Func, Leaf, Record, Seq, Site, Unknown, Unset, Val
+from meshlint.config.python.values import ClassVal, Func, Leaf, Record, Seq, Site, Unknown, Unset, Val
 from meshlint.config.value import Data
+from meshlint.sources.python import uncollected
 
 MAX_VARIANTS = 16
 
@@ -39,6 +40,7 @@ class Session:
     knowledge: Knowledge
     environment: Mapping[str, Data]
     caches: Caches
+    writes: Writes = field(default_factory=Writes)
 
     @classmethod
     def over(cls, program: Program, surface: str, knowledge: Knowledge, environment: Mapping[str, Data]) -> Session:
@@ -49,16 +51,17 @@ class Session:
         """Make a machine for one run."""
         return Statements(self.program, self.caches, self.knowledge, decisions, self.environment, argv)
 
-    def function(
-        self, module: Module, node: ast.FunctionDef, prepare: Callable[[Statements, Val], Val] | None = None
-    ) -> list[Outcome]:
-        """Evaluate a function by its defaults; `prepare` may change what it returns before that is flattened."""
+    def function(self, module: Module, node: ast.FunctionDef, owner: str = "") -> list[Outcome]:
+        """Evaluate a function, or a method of the class `owner`, by its defaults."""
 
         def run(machine: Statements) -> Val:
-            machine.member(module, node.name)
-            function = Func(node, module)
-            value = machine.run_function(function, machine.with_defaults(function, {}))
-            return value if prepare is None else prepare(machine, value)
+            cls = machine.member(module, owner or node.name)
+            function = Func(node, module, owner=cls if isinstance(cls, ClassVal) else None)
+            names: dict[str, Val] = {}
+            if isinstance(cls, ClassVal) and node.args.args:
+                names[node.args.args[0].arg] = Record(cls.name, cls, open="how it was made is not known")
+                return machine.run_function(function, machine.with_defaults(function, names))
+            return machine.call_function(function, CallSite(machine.caches.call(node), (), {}))
 
         return self.explore(module, run)
 
@@ -79,7 +82,8 @@ class Session:
         done: list[Outcome] = []
         while queue:
             decisions = queue.pop(0)
-            outcome = self._once(module, run, decisions, argv)
+            with uncollected():
+                outcome = self._once(module, run, decisions, argv)
             site = self._undecided(outcome, decisions)
             if site is not None and len(done) + len(queue) + 2 <= MAX_VARIANTS:
                 queue[:0] = [{**decisions, site: True}, {**decisions, site: False}]
@@ -96,6 +100,7 @@ class Session:
     ) -> Outcome:
         machine = self.machine(decisions, argv)
         machine.touched[module.path] = None
+        machine.frame = Frame(module, {})
         failed = ""
         value: Val = Leaf(None)
         try:
@@ -129,7 +134,7 @@ def run_main(machine: Statements, module: Module) -> None:
     main = Module(module.path, module.source, state="done")
     main.names["__file__"] = Leaf(module.path)
     main.names["__name__"] = Leaf("__main__")
-    machine.frame.module, machine.frame.names = main, main.names
+    machine.frame = Frame(main, main.names)
     machine.execute(main.source.tree.body)
 
 

@@ -12,12 +12,15 @@ from meshlint.config.python.machine import (
     MAX_BITS,
     MAX_DEPTH,
     MAX_ITEMS,
+    MAX_STEPS,
     MAX_TEXT,
     MISSING,
+    CallSite,
     Exhausted,
     Frame,
     Machine,
     record_taints,
+    same,
 )
 from meshlint.config.python.program import Module
 from meshlint.config.python.values import (
@@ -34,6 +37,7 @@ from meshlint.config.python.values import (
     Piece,
     Record,
     Seq,
+    Slot,
     Unknown,
     Val,
     origins_of,
@@ -135,10 +139,15 @@ class Expressions(Machine):
 
     def evaluate(self, node: ast.expr) -> Val:
         """Give an expression's value; raises Exhausted beyond the bounds."""
-        self.step()
-        if type(node) is ast.Constant:
-            return self._constant(node)
-        handler = _HANDLERS.get(type(node))
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise Exhausted
+        kind = type(node)
+        if kind is ast.Constant:
+            return self.caches.leaves.get(id(node)) or self._constant(node)  # type: ignore[arg-type]
+        if kind is ast.Name:
+            return self._name(node)  # type: ignore[arg-type]
+        handler = _HANDLERS.get(kind)
         if handler is None:
             return self.unknown(node, f"`{self.frame.module.source.text(node)}` is not evaluated")
         if self.depth >= MAX_DEPTH:
@@ -152,14 +161,12 @@ class Expressions(Machine):
     # Names.
 
     def _constant(self, node: ast.Constant) -> Val:
-        known = self.caches.leaves.get(id(node))
-        if known is None:
-            data = node.value
-            if isinstance(data, bytes | complex) or data is Ellipsis:
-                return Unknown("it is no value of a config", (self.origin(node),))
-            if isinstance(data, int) and data.bit_length() > MAX_BITS:
-                return Unknown("the number is too large", (self.origin(node),))
-            known = self.caches.leaves[id(node)] = Leaf(data, (self.origin(node),))
+        data = node.value
+        if isinstance(data, bytes | complex) or data is Ellipsis:
+            return Unknown("it is no value of a config", (self.origin(node),))
+        if isinstance(data, int) and data.bit_length() > MAX_BITS:
+            return Unknown("the number is too large", (self.origin(node),))
+        known = self.caches.leaves[id(node)] = Leaf(data, (self.origin(node),))
         return known
 
     def _name(self, node: ast.Name) -> Val:
@@ -268,6 +275,7 @@ class Expressions(Machine):
         finally:
             self.frame, self.journal, self.control, self.decisions, self.steps = kept
             module.state = "done"
+            own(self.caches.shared, module.names, 0)
 
     # Attributes.
 
@@ -331,7 +339,7 @@ class Expressions(Machine):
         found = self.class_attribute(record.cls, name)
         if isinstance(found, Func):
             if _decorated(found.node, "property", "cached_property"):
-                return self.call_function(found, _no_arguments(), record)
+                return self.call_function(found, CallSite(self.caches.call(found.node), (), {}), record)
             return Bound(record, name, found)
         if isinstance(found, Record | Seq | Map):
             # A default object belongs to this one from now on; it was made when this one was.
@@ -392,16 +400,15 @@ class Expressions(Machine):
         if name not in cls.defaults:
             plain = _field_default(value)
             cls.defaults[name] = self.within(cls.module, plain) if plain is not None else None
+            own(self.caches.shared, cls.defaults, 0)
         return cls.defaults[name]  # type: ignore[no-any-return]
 
     def _made(self, cls: ClassVal, factory: ast.expr) -> Val:
-        from meshlint.config.python.machine import CallSite
-
         callee = self.within(cls.module, factory)
         kept = self.frame
         self.frame = Frame(cls.module, {}, cls.name)
         try:
-            return self.call(callee, CallSite(ast.Call(factory, [], [], lineno=1, col_offset=0), (), {}))
+            return self.call(callee, CallSite(self.caches.call(factory), (), {}))
         finally:
             self.frame = kept
 
@@ -652,6 +659,7 @@ class Expressions(Machine):
         known = truth(test)
         if known is not None:
             return known
+        self.asked += 1
         return self.decisions.get(self.condition(test, node))
 
     def condition(self, test: Val, node: ast.expr) -> Any:
@@ -660,8 +668,6 @@ class Expressions(Machine):
 
     def joined_values(self, node: ast.expr, test: Val, left: Val, right: Val) -> Val:
         """Give what either of two values is: one of them if they are the same, else unknown."""
-        from meshlint.config.python.machine import same
-
         if same(left, right):
             return left
         site = self.condition(test, node)
@@ -783,6 +789,62 @@ class Pending:
         self.origins = ()
 
 
+def own(shared: set[int], table: Mapping[Any, Any], level: int) -> None:
+    """Note the dicts behind a table's values, and the table itself, as belonging to a module."""
+    if (id(table) in shared and level) or level > 6:
+        return
+    shared.add(id(table))
+    for value in list(table.values()):
+        _own_value(shared, value, level)
+
+
+def _own_value(shared: set[int], value: Any, level: int) -> None:
+    if isinstance(value, Record):
+        own(shared, value.slots, level + 1)
+    elif isinstance(value, Map):
+        own(shared, value.entries, level + 1)
+    elif isinstance(value, Seq):
+        own(shared, value.state, level + 1)
+    elif isinstance(value, tuple) and not isinstance(value, Piece):
+        for item in value:
+            _own_value(shared, item.value if isinstance(item, Slot) else item, level + 1)
+
+
+def copied(value: Val, seen: dict[int, Val], shift: int = 0) -> Val:
+    """Copy an object and all objects in it; `shift` moves its writes in the order of all writes."""
+    known = seen.get(id(value))
+    if known is not None or len(seen) > MAX_ITEMS:
+        return known or value
+    if isinstance(value, Record):
+        made = Record(value.type, value.cls, dict(value.slots), value.open, value.model, value.origins)
+        seen[id(value)] = made
+        _copy_slots(made.slots, seen, shift)
+        return made
+    if isinstance(value, Map):
+        box = seen[id(value)] = Map(dict(value.entries), value.origins, value.rest)
+        for key, item in box.entries.items():
+            if isinstance(item, Record | Map | Seq):
+                box.entries[key] = copied(item, seen, shift)
+        return box
+    if isinstance(value, Seq):
+        row = seen[id(value)] = Seq(value.kind, dict(value.state), value.origins)
+        if any(isinstance(item, Record | Map | Seq) for item in value.items):
+            row.state["items"] = tuple(copied(item, seen, shift) for item in value.items)
+        return row
+    return value
+
+
+def _copy_slots(slots: dict[Any, Any], seen: dict[int, Val], shift: int) -> None:
+    for name, history in slots.items():
+        if not history or name[:1] == "?":
+            continue
+        last = history[-1]
+        if isinstance(last.value, Record | Map | Seq):
+            slots[name] = history = (*history[:-1], last._replace(value=copied(last.value, seen, shift)))
+        if shift:
+            slots[name] = tuple(slot._replace(order=slot.order + shift) for slot in history)
+
+
 def plain_key(value: Val) -> Any:
     """Give a value as a dict's key, or MISSING where it cannot be one."""
     if isinstance(value, Leaf):
@@ -890,12 +952,6 @@ def _field_default(node: ast.expr) -> ast.expr | None:
     if isinstance(node, ast.Call) and _simple(node.func) == "field":
         return next((k.value for k in node.keywords if k.arg == "default"), None)
     return node
-
-
-def _no_arguments() -> Any:
-    from meshlint.config.python.machine import CallSite
-
-    return CallSite(ast.Call(ast.Name("property", ast.Load()), [], []), (), {})
 
 
 _HANDLERS: Mapping[type[ast.expr], Callable[[Any, Any], Val]] = {

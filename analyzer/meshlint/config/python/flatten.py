@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from meshlint.config.launch import Write
 from meshlint.config.python.machine import Row, record_taints
@@ -60,10 +62,10 @@ SHAPE_FIELDS = [
 """Canonical fields that a model's own config decides where nobody writes them."""
 
 
-def rows(record: Record) -> Iterator[Row]:
+def rows(record: Record, prefix: str = "") -> Iterator[Row]:
     """Give every write of a config object and of the objects in it, ordered; at most `MAX_ROWS`."""
     found: list[Row] = []
-    _object(record, "", 0, found, [])
+    _object(record, prefix, 0, found, [])
     found.sort(key=lambda row: row.order)
     return iter(found)
 
@@ -72,7 +74,7 @@ def _object(record: Record, prefix: str, since: int, found: list[Row], above: li
     if len(above) >= MAX_LEVELS or any(record is a for a in above) or len(found) > MAX_ROWS:
         return
     if record.model is not None:
-        found += _shape(record.model, since)
+        found += [replace(row, order=since) for row in _shape(record.model)] if since else _shape(record.model)
     elif record.open:
         found.append(Row(since, f"{prefix}*", Unknown(record.open, record.origins)))
     found += [Row(t.order, f"{prefix}*", t.value) for t in record_taints(record)]
@@ -124,19 +126,30 @@ def _entries(entries: Map, prefix: str, order: int, found: list[Row], level: int
             found.append(Row(order, f"{prefix}{name}", value))
 
 
-def _shape(model: Leaf | Unknown, since: int) -> Iterator[Row]:
+@lru_cache(maxsize=256)
+def _shape(model: Leaf | Unknown) -> tuple[Row, ...]:
+    """Give the rows of a model's shape, unknown until a table or a config.json says more."""
     if isinstance(model, Leaf):
         reason = f"it comes from the config of the model {model.data!r}, whose shape is in no table"
     else:
         reason = f"it comes from a model that is not known: {model.reason}"
-    for name in SHAPE_FIELDS:
-        yield Row(since, f"@{name}", Unknown(reason, origins_of(model)))
-    yield Row(since, "@model_id", model)
+    unread = Unknown(reason, origins_of(model))
+    return (*(Row(0, f"@{name}", unread) for name in SHAPE_FIELDS), Row(0, "@model_id", model))
 
 
-def write_of(row: Row) -> Write:
-    """Turn a row into the write that a launch holds."""
-    return Write(row.key, value_of(row.value, row.uses))
+@dataclass(slots=True, eq=False)
+class Writes:
+    """Rows turned into the writes that launches hold; recipes that share a base share its writes."""
+
+    known: dict[tuple[str, int, int], tuple[Row, Write]] = field(default_factory=dict)
+
+    def write(self, row: Row) -> Write:
+        """Turn a row into a write."""
+        key = (row.key, id(row.value), id(row.uses))
+        found = self.known.get(key)
+        if found is None:  # the row is kept, so that the identities in its key stay its own
+            found = self.known[key] = (row, Write(row.key, value_of(row.value, row.uses)))
+        return found[1]
 
 
 def value_of(value: Val | Unset, uses: tuple[Origin, ...] = ()) -> Value:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from meshlint.config.python import arguments
-from meshlint.config.python.expressions import Pending, plain_key
+from meshlint.config.python.expressions import Pending, copied, plain_key
 from meshlint.config.python.machine import MAX_ITEMS, MAX_TEXT, MISSING, CallSite
 from meshlint.config.python.values import (
     NONE,
@@ -304,14 +304,14 @@ def _replace(machine: Calls, site: CallSite) -> Val:
     base = site.args[0] if site.args else NONE
     if not isinstance(base, Record):
         return machine.unknown(site.node, "what is copied is not known", base)
-    made = _copied(base)
+    made = _same_object(base)
     for key, value in site.kwargs.items():
         machine.write(made, key, value, machine.uses(value, site.node, key))
     made.open = made.open or site.rest
     return made
 
 
-def _copied(record: Record) -> Record:
+def _same_object(record: Record) -> Record:
     return Record(record.type, record.cls, dict(record.slots), record.open, record.model, record.origins)
 
 
@@ -322,7 +322,7 @@ def _copy(machine: Calls, site: CallSite) -> Val:
 def _shallow(machine: Calls, site: CallSite) -> Val:
     value = site.args[0] if site.args else NONE
     if isinstance(value, Record):
-        return _copied(value)
+        return _same_object(value)
     if isinstance(value, Map):
         return Map(dict(value.entries), value.origins, value.rest)
     if isinstance(value, Seq):
@@ -331,30 +331,7 @@ def _shallow(machine: Calls, site: CallSite) -> Val:
 
 
 def _deepcopy(machine: Calls, site: CallSite) -> Val:
-    return _deep(site.args[0] if site.args else NONE, {}, 0)
-
-
-def _deep(value: Val, seen: dict[int, Val], level: int) -> Val:
-    if id(value) in seen:
-        return seen[id(value)]
-    if level > 8:
-        return value
-    if isinstance(value, Record):
-        made = seen[id(value)] = _copied(value)
-        for name in list(made.names()):
-            history = made.slots[name]
-            if history:
-                last = history[-1]
-                made.slots[name] = (*history[:-1], last._replace(value=_deep(last.value, seen, level + 1)))
-        return made
-    if isinstance(value, Map):
-        box = Map({}, value.origins, value.rest)
-        seen[id(value)] = box
-        box.entries.update((k, _deep(v, seen, level + 1)) for k, v in value.entries.items())
-        return box
-    if isinstance(value, Seq):
-        return sequence(value.kind, tuple(_deep(v, seen, level + 1) for v in value.items), value.origins)
-    return value
+    return copied(site.args[0] if site.args else NONE, {})
 
 
 def _asdict(machine: Calls, site: CallSite) -> Val:

@@ -105,13 +105,41 @@ class Sink:
     record: Record | None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Memory:
+    """What a call without arguments gave, to be copied for whoever calls it next."""
+
+    value: Val
+    start: int
+    length: int
+    steps: int
+    touched: tuple[str, ...]
+
+
 @dataclass(slots=True, eq=False)
 class Caches:
-    """What holds for every run over one program: origins and leaves of nodes."""
+    """What holds for every run over one program: origins, leaves and calls of nodes, and what modules own.
+
+    `shared` are the ids of the dicts behind module-level objects: a function that writes one is not remembered.
+    """
 
     surface: str
     origins: dict[int, Origin] = field(default_factory=dict)
+    uses: dict[int, tuple[Origin, ...]] = field(default_factory=dict)
     leaves: dict[int, Leaf] = field(default_factory=dict)
+    calls: dict[int, Memory | None] = field(default_factory=dict)
+    generators: dict[int, bool] = field(default_factory=dict)
+    shared: set[int] = field(default_factory=set)
+    made: dict[int, ast.Call] = field(default_factory=dict)
+
+    def call(self, node: ast.AST) -> ast.Call:
+        """Make the call of a function that nobody wrote: its entry, or a factory of a field."""
+        known = self.made.get(id(node))
+        if known is None:
+            known = ast.Call(ast.Name("entry", ast.Load()), [], [])
+            ast.copy_location(known, node)
+            self.made[id(node)] = known
+        return known
 
 
 @dataclass(slots=True, eq=False)
@@ -121,16 +149,20 @@ class Knowledge:
     `calls` maps the last part of a callee's name to what a call of it does; it gives None where it does not apply.
     `reads` maps attributes nobody wrote to their default in the library. `tracked` names are followed into whatever is
     computed from them. `interesting` names are worth a variant where an undecided condition decides them. `sinks` are
-    the functions that start a run, each with the keyword and position of its config.
+    the functions that start a run, each with what tells its config and writes from the call (None: it starts none).
     """
 
     calls: Mapping[str, Callable[[Any, Val, CallSite], Val | None]] = field(default_factory=dict)
     reads: Mapping[str, Data] = field(default_factory=dict)
     tracked: frozenset[str] = frozenset()
     interesting: frozenset[str] = frozenset()
-    sinks: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    sinks: Mapping[str, Callable[[Any, Val, CallSite], tuple[Record | None, Iterable[Row]] | None]] = field(
+        default_factory=dict
+    )
     quiet: frozenset[str] = frozenset()
     """Methods that leave a config as it is, or do what the framework's own defaults say."""
+    opaque: Callable[[str], bool] = lambda path: False
+    """Says by its path that a module's functions are not followed: a library's own works, no config is made there."""
 
 
 class Machine:
@@ -160,6 +192,8 @@ class Machine:
         self.control: tuple[Dep, ...] = ()
         self.sinks: list[Sink] = []
         self.touched: dict[str, None] = {}
+        self.asked = 0
+        """How often something was asked that another run may answer otherwise."""
         self.cut = False
         self.frame = Frame(Module("", None), {})  # type: ignore[arg-type]
 
@@ -258,6 +292,15 @@ class Machine:
             source = self.frame.module.source
             known = Origin(Kind.WRITTEN, source.text(node), source.span(node), self.caches.surface, self.frame.scope)
             self.caches.origins[id(node)] = known
+        return known
+
+    def use(self, node: ast.expr | None) -> tuple[Origin, ...]:
+        """Give the place where a value is used, unless it is the literal itself."""
+        if node is None or isinstance(node, ast.Constant):
+            return ()
+        known = self.caches.uses.get(id(node))
+        if known is None:
+            known = self.caches.uses[id(node)] = (self.origin(node),)
         return known
 
     def site(self, node: ast.AST) -> Site:

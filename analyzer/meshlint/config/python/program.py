@@ -88,6 +88,10 @@ class Program:
         folder = pure.parent if pure.name == "__init__.py" else pure
         return self._at(str(folder / name)) if not package.endswith(".py") or pure.name == "__init__.py" else None
 
+    def in_package(self, path: str) -> bool:
+        """Say whether a file is a module of a package rather than a script."""
+        return str(PurePosixPath(path).parent / "__init__.py") in self._paths
+
     def _at(self, target: str) -> str | None:
         for path in (f"{target}.py", f"{target}/__init__.py"):
             if path in self._paths or (path.startswith("/") and self.tree.exists(path)):

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from meshlint.config.python.calls import Calls
 from meshlint.config.python.machine import CallSite
-from meshlint.config.python.program import Module, Program, functions
+from meshlint.config.python.program import Program
 from meshlint.config.python.values import Leaf, Record, Unknown, Val
 
 CONTAINER = "ConfigContainer"
@@ -37,13 +37,11 @@ def needs_arguments(node: ast.FunctionDef) -> bool:
     return positional > len(spec.defaults) or any(d is None for d in spec.kw_defaults)
 
 
-def candidates(module: Module) -> list[ast.FunctionDef]:
-    """Give the functions at the top of a file that could be recipes."""
-    return [
-        node
-        for node in functions(module.source.tree)
-        if not takes_config(node) and (annotated(node) or (node.returns is None and _named_so(node.name)))
-    ]
+def is_candidate(node: ast.FunctionDef) -> bool:
+    """Say whether a function could be a recipe; a base that needs arguments is judged at its callers."""
+    if takes_config(node) or (node.name.startswith("_") and needs_arguments(node)):
+        return False
+    return annotated(node) or (node.returns is None and _named_so(node.name))
 
 
 def _named_so(name: str) -> bool:

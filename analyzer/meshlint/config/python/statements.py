@@ -8,7 +8,7 @@ from typing import Any
 
 from meshlint.config.python.calls import Calls
 from meshlint.config.python.expressions import Pending, plain_key
-from meshlint.config.python.machine import MAX_ITEMS, MISSING, same
+from meshlint.config.python.machine import MAX_ITEMS, MAX_STEPS, MISSING, Exhausted, same
 from meshlint.config.python.values import (
     NONE,
     ClassVal,
@@ -36,7 +36,9 @@ class Statements(Calls):
     def execute(self, body: Iterable[ast.stmt]) -> str:
         """Run statements until one ends the block."""
         for statement in body:
-            self.step()
+            self.steps += 1
+            if self.steps > MAX_STEPS:
+                raise Exhausted
             handler = _HANDLERS.get(type(statement))
             if handler is None:
                 continue
@@ -71,18 +73,13 @@ class Statements(Calls):
         if isinstance(target, ast.Name):
             self.bind(target.id, value)
         elif isinstance(target, ast.Attribute):
-            self.set_attribute(self.holder(target.value), target.attr, value, self._use(source))
+            self.set_attribute(self.holder(target.value), target.attr, value, self.use(source))
         elif isinstance(target, ast.Subscript):
             self._set_item(target, value, source)
         elif isinstance(target, ast.Tuple | ast.List):
             self._unpack(target.elts, value)
         elif isinstance(target, ast.Starred):
             self.assign(target.value, value, source)
-
-    def _use(self, source: ast.expr | None) -> tuple[Origin, ...]:
-        if source is None or isinstance(source, ast.Constant):
-            return ()
-        return (self.origin(source),)
 
     def holder(self, node: ast.expr) -> Val:
         """Evaluate what an attribute is written on; an object that nobody made yet comes into being."""

@@ -1,0 +1,84 @@
+"""What is known beforehand of NeMo 2 and NeMo-Run: `run.Config` and `run.Partial` are objects of what they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from meshlint.config.python.bridge import INTERESTING, READS, TRACKED
+from meshlint.config.python.calls import Calls
+from meshlint.config.python.flatten import SHAPE_FIELDS, rows
+from meshlint.config.python.machine import CallSite, Knowledge, Row
+from meshlint.config.python.values import (
+    Bound,
+    ClassVal,
+    External,
+    Func,
+    Leaf,
+    Record,
+    Val,
+)
+
+_SHAPE = frozenset((*SHAPE_FIELDS, "seq_length"))
+
+
+def configured(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`run.Config(cls, **kwargs)`, `run.Partial(fn, **kwargs)`: an object whose arguments are its attributes."""
+    if not isinstance(callee, External) or not site.args:
+        return None
+    target = site.args[0]
+    cls = target if isinstance(target, ClassVal) else None
+    name = target.name if isinstance(target, ClassVal | External | Func | Bound) else ""
+    made = Record(name, cls, origins=(machine.origin(site.node),), open=site.rest)
+    for key, value in _defaults(machine, cls):
+        machine.write(made, key, value)
+    names = machine.field_names(cls) if cls is not None else []
+    for index, value in enumerate(site.args[1:]):
+        if index < len(names):
+            machine.write(made, names[index], value)
+    for key, value in site.kwargs.items():
+        machine.write(made, key, value, machine.uses(value, site.node, key))
+    return made
+
+
+def _defaults(machine: Calls, cls: ClassVal | None) -> Iterable[tuple[str, Val]]:
+    """Give a model config's shape as its class and bases in the tree define it (`num_layers: int = 80`)."""
+    if cls is None or (not cls.name.split("_")[0].endswith("Config") and "Config" not in cls.name):
+        return
+    for current in machine.classes(cls):
+        if isinstance(current, ClassVal):
+            for name in current.members:
+                if name in _SHAPE:
+                    value = machine.class_attribute(cls, name)
+                    if isinstance(value, Leaf) and value.data is not None:
+                        yield name, value
+
+
+def direct(machine: Calls, callee: Val, site: CallSite) -> tuple[Record | None, Iterable[Row]] | None:
+    """`llm.pretrain(model=..., trainer=..., data=...)` with the objects themselves, and `run.run(recipe)`."""
+    recipe = site.argument(0, "recipe")
+    if isinstance(recipe, Record) and "trainer" in recipe.slots:
+        return recipe, rows(recipe)
+    trainer = site.kwargs.get("trainer")
+    if not isinstance(trainer, Record):
+        return None
+    made = Record("")
+    for key, value in site.kwargs.items():
+        machine.write(made, key, value)
+    return made, rows(made)
+
+
+def _opaque(path: str) -> bool:
+    """Say whether a module is the library's own works rather than a place where configs are made."""
+    if "nemo/lightning/" in path:
+        return True
+    return "nemo/collections/" in path and "/recipes/" not in path and "/gpt/model" not in path
+
+
+KNOWLEDGE = Knowledge(
+    calls={"Config": configured, "Partial": configured},
+    reads=READS,
+    tracked=TRACKED,
+    interesting=INTERESTING,
+    sinks={"pretrain": direct, "finetune": direct, "train": direct, "run": direct},
+    opaque=_opaque,
+)
