@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from meshlint.config.launch import Write
+from meshlint.config.launch import Launch, Write
+from meshlint.config.surface import Context
+from meshlint.config.surfaces.shell import Shell
 from meshlint.config.surfaces.yaml_cfg import yaml_cfg_writes
-from meshlint.sources.tree import Text, Unreadable
+from meshlint.sources.tree import Text, Tree, Unreadable
 
 TEXT = """\
 language_model:
@@ -58,3 +60,31 @@ def test_a_key_twice_is_marked() -> None:
 def test_no_yaml() -> None:
     with pytest.raises(Unreadable):
         yaml_cfg_writes(Text("x.yaml", Path("/x.yaml"), "a: ["))
+
+
+SCRIPT = "torchrun --nproc_per_node 4 pretrain_gpt.py --yaml-cfg conf/gpt.yaml --context-parallel-size 8\n"
+
+
+def test_a_command_takes_everything_from_its_file(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/gpt.yaml").write_text(TEXT)
+    made = launch_of(tmp_path)
+    value = made.find("context_parallel_size")
+    assert value is not None
+    assert value.data == 4
+    assert value.span is not None
+    assert value.span.path == "conf/gpt.yaml"
+    assert "conf/gpt.yaml" in made.reads
+
+
+def test_a_file_that_is_not_there_makes_all_unknown(tmp_path: Path) -> None:
+    value = launch_of(tmp_path).find("context_parallel_size")
+    assert value is not None
+    assert "--yaml-cfg" in value.reason
+
+
+def launch_of(root: Path) -> Launch:
+    (root / "run.sh").write_text(SCRIPT)
+    context = Context(Tree(root, (root,)), ("run.sh",))
+    (made,) = Shell().launches("run.sh", context)
+    return made

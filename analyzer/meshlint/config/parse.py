@@ -108,8 +108,8 @@ def as_name(data: Data) -> Data:
 
 
 def as_names(data: Data) -> Data:
-    """Read a list of words of a fixed set; null stays None."""
-    return None if is_null(data) else tuple(as_name(p) for p in as_strs(data))
+    """Read a list of words of a fixed set, nulls left out; null stays None."""
+    return None if is_null(data) else tuple(name for p in as_strs(data) if (name := as_name(p)))
 
 
 def as_window(data: Data) -> Data:

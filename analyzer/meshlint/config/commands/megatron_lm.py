@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from dataclasses import replace
 
 from meshlint.config.command import Command
 from meshlint.config.commands.flags import Grammar, key_of, names, writes
 from meshlint.config.hydra.program import Program, program
 from meshlint.config.launch import Launch
 from meshlint.config.surface import Context
+from meshlint.config.surfaces.yaml_cfg import FLAG, writes_of_file
 from meshlint.sources.tree import Reader
 
 NAME = "megatron-lm"
@@ -71,7 +73,7 @@ class MegatronLm:
         """Give the launch of a command."""
         found = program(command)
         if found is not None:
-            yield launch(NAME, command, found, reader)
+            yield _from_yaml(launch(NAME, command, found, reader), command, reader)
 
 
 READER = MegatronLm()
@@ -93,6 +95,16 @@ def launch(framework: str, command: Command, found: Program, reader: Reader) -> 
         branches=command.branches,
         reads=frozenset(reader.seen),
     )
+
+
+def _from_yaml(made: Launch, command: Command, reader: Reader) -> Launch:
+    """Take everything from the `--yaml-cfg` file where there is one: it replaces the command line."""
+    path = made.find(FLAG)
+    if path is None or made.find("*") is path:
+        return made
+    folders = [command.folder] if command.folder is not None else [posixpath.dirname(command.path), ""]
+    found = writes_of_file(path, folders, reader)
+    return replace(made, writes=found, reads=frozenset(reader.seen))
 
 
 def entry_of(found: Program) -> str:

@@ -8,11 +8,11 @@ AttributeError, so no default stands in for it. `validate_yaml` merges both sect
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from meshlint.config.launch import Write
 from meshlint.config.value import Data, Kind, Origin, Value, unknown, written
-from meshlint.sources.tree import Text
+from meshlint.sources.tree import Reader, Text, Unreadable
 from meshlint.sources.yaml import Node, parse
 
 NAME = "yaml-cfg"
@@ -35,6 +35,19 @@ def yaml_cfg_writes(text: Text) -> list[Write]:
             node = root.get(section)
             writes += _plain(node) if node is not None else ()
     return writes
+
+
+def writes_of_file(path: Value, folders: Iterable[str], reader: Reader) -> tuple[Write, ...]:
+    """Give the writes of the file that `--yaml-cfg` names, looked for in each folder; unknown where it is not found."""
+    reason = path.reason or "no file is named"
+    for folder in folders if isinstance(path.data, str) else ():
+        try:
+            return tuple(yaml_cfg_writes(reader.read(path.data, beside=f"{folder}/." if folder else "")))
+        except Unreadable as trouble:
+            reason = trouble.sentence
+    marked = written(path.data, *(path.origins or (Origin(Kind.WRITTEN, surface=NAME),)))
+    everything = unknown(f"the --yaml-cfg file gives it, and cannot be read: {reason}", *path.origins)
+    return (Write(FLAG, marked), Write("*", everything))
 
 
 def _plain(mapping: Node) -> Iterator[Write]:
