@@ -248,3 +248,27 @@ def test_a_constant_root_is_no_member_of_every_instance(p: Program) -> None:
     assert verdict.run is not None and verdict.run.stuck[0].how == "root"
     assert not blocks(p.op(1, "world", kind="broadcast", root=p.values.lit(0)))
     assert not blocks(p.op(1, "tp", kind="broadcast", root=p.values.global_rank(Group(TP), 0)))
+
+
+def test_a_send_that_nobody_receives_and_a_ring_that_all_take_part_in(p: Program) -> None:
+    values = p.values
+    stage, stages = values.coord(PP), values.extent(PP)
+    following = values.arithmetic("%", values.arithmetic("+", stage, 1), stages)
+    before = values.arithmetic("%", values.arithmetic("-", stage, 1), stages)
+    pipe = Group(PP, name="pp")
+    ring = p.op(1, pipe, p.op(2, pipe, kind="recv", root=values.global_rank(pipe, before)),
+                kind="send", root=values.global_rank(pipe, following))  # fmt: skip
+    assert not blocks(ring)
+    first = p.op(2, pipe, kind="send", root=values.global_rank(pipe, 1))
+    second = p.op(4, pipe, kind="recv", root=values.global_rank(pipe, 0))
+    assert blocks(p.alt(1, values.first(PP), p.end, second))
+    assert not blocks(p.alt(1, values.first(PP), first, p.alt(3, values.compare("==", stage, 1), second)))
+
+
+def test_several_contracts_at_once_are_doubtful(p: Program) -> None:
+    values = p.values
+    gated = p.alt(3, values.first(TP), p.op(4, "tp"))
+    one = p.alt(1, p.atom("a"), gated)
+    two = p.alt(1, p.atom("a"), p.alt(2, p.atom("b"), gated))
+    assert judged(one).run is not None and not judged(one).doubtful
+    assert judged(two).run is not None and judged(two).doubtful

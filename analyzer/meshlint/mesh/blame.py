@@ -1,8 +1,7 @@
 """Which gate is at fault: the innermost one whose forcing, on all ranks, removes the deadlock.
 
 `Judge` takes a term apart at its joins, proves what it can, simulates the rest, and gives the faults. A part that
-leaves ranks waiting is judged again with what comes after it, once more round the enclosing loop included: a gate may
-be balanced later.
+leaves ranks waiting is no fault if a gate further down balances it.
 """
 
 from __future__ import annotations
@@ -14,17 +13,20 @@ from typing import Any
 from meshlint.mesh.choose import Facts, expressions, sizes_only
 from meshlint.mesh.dims import Axes
 from meshlint.mesh.evaluate import Unresolvable
-from meshlint.mesh.fast import Prover, weakly
-from meshlint.mesh.gate import atoms
-from meshlint.mesh.segment import condition_of, cut, project
+from meshlint.mesh.fast import Prover, divides, varies, weakly
+from meshlint.mesh.gate import Expr, atoms
+from meshlint.mesh.group import Group
+from meshlint.mesh.segment import condition_of, cut, drop_uniform, project
 from meshlint.mesh.simulate import Options, Run, Stuck, Verdict, gate_key, simulate, simulate_on
-from meshlint.mesh.term import Alt, Exit, Loop, Node, Op, Terms, breaks, returns, walk
+from meshlint.mesh.term import Alt, Exit, Loop, Node, Op, Terms, breaks, children, returns, walk
 
 ROUNDS = 4
 """How many faults of one part are looked for."""
 
-BALANCE_CAP = 8
-"""How many gates further down are tried as the counterpart of one."""
+BALANCE_CAP = 4
+BALANCE_REACH = 400
+BALANCE_RUNS = 64
+"""How many gates further down are tried as the counterpart of one, how far away, with how many runs each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Fault:
     instance, `run` the refuting run of `term`, `also` what else is stuck in it. `forced` is the side (or trip) whose
     forcing removes the deadlock. `context` is the part with all that comes after it. `grade`: `mesh`, `async` (only if
     async operations of different groups must keep their order) or `local` (only if rank-local facts differ). `weak`:
-    a name or an overlap of unknown sizes is involved.
+    a name, an overlap of unknown sizes or several outside facts at once are involved.
     """
 
     node: Alt | Loop | None
@@ -143,8 +145,45 @@ def _again(stuck: Stuck, run: Run) -> bool:
     )
 
 
-def _varies(node: Node) -> bool:
-    return isinstance(node, (Alt, Loop)) and bool(node.var)
+def first_event(terms: Terms, axes: Axes, part: Node) -> Node | None:
+    """Give a branch of which one side makes no event that it divides, with nothing but the first event of the other.
+
+    Enough to show the fault, and small where the other side is the rest of a long function. None for other parts.
+    """
+    if not isinstance(part, Alt) or not part.condition.var:
+        return None
+    there = [any(divides(part.condition, group, axes) for group in side.groups) for side in (part.then, part.otherwise)]
+    if there[0] is there[1]:
+        return None
+    path = _path(terms, part.then if there[0] else part.otherwise, part.condition, axes)
+    if path is None:
+        return None
+    sides = (path, terms.nil) if there[0] else (terms.nil, path)
+    return terms.alt(part.condition, *sides, part.gate)
+
+
+def _path(terms: Terms, side: Node, condition: Expr, axes: Axes) -> Node | None:
+    above: dict[int, Node] = {}
+    for node in walk(side):
+        if isinstance(node, Op) and divides(condition, node.group, axes):
+            return _gated(terms, node, above)
+        for child in children(node):
+            above.setdefault(child.id, node)
+    return None
+
+
+def _gated(terms: Terms, op: Op, above: dict[int, Node]) -> Node:
+    """Give one event under the branches and loops that lead to it."""
+    path, here = terms.again(op, terms.nil, op.site), op.id
+    while here in above:
+        node = above[here]
+        if isinstance(node, Alt):
+            sides = (path, terms.nil) if node.then.id == here else (terms.nil, path)
+            path = terms.alt(node.condition, *sides, node.gate)
+        elif isinstance(node, Loop) and node.body.id == here:
+            path = terms.loop(node.trip, path, terms.nil, node.gate)
+        here = node.id
+    return path
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +230,7 @@ class Judge:
     unjudged: int = 0
     simulated: int = 0
     _answers: dict[tuple[int, Options, Facts], Verdict] = field(default_factory=dict)
+    _balancing: set[object] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """Share one prover, so that answers are kept."""
@@ -198,6 +238,9 @@ class Judge:
 
     def faults(self, term: Node) -> tuple[Fault, ...]:
         """Give the faults of a term, by place; one for each gate and communicator."""
+        if self.prover.safe(term):
+            return ()
+        self._balancing.clear()
         found: dict[object, Fault] = {}
         for fault in self._spine(term, None, _Place()):
             found.setdefault(fault.key, fault)
@@ -210,7 +253,7 @@ class Judge:
             node, stop, here = pending.pop()
             while node is not None and (stop is None or node.shape != stop.shape):
                 join = following = self.terms.joins.next(node)
-                if not self.prover.safe(cut(self.terms, node, join)):
+                if not self._harmless(node, join):
                     if isinstance(node, Alt) and not node.condition.var:
                         sides = ((node.otherwise, False), (node.then, True))
                         pending += [
@@ -224,6 +267,11 @@ class Judge:
                         following = yield from self._part(node, join, stop, here)
                 here = self._after(node, here)
                 node = following
+
+    def _harmless(self, node: Node, join: Node | None) -> bool:
+        if isinstance(node, Op):
+            return not varies(node)
+        return not isinstance(node, (Alt, Loop)) or self.prover.safe(cut(self.terms, node, join))
 
     def _after(self, node: Node, place: _Place) -> _Place:
         """Add what all ranks know after a uniform branch, of which one side may leave the program."""
@@ -247,33 +295,57 @@ class Judge:
         if isinstance(node, Op):
             part = self.terms.again(node, self.terms.nil, node.site)
         context = node if place.loop is None else self.terms.then(node, place.loop)
-        part, context = place.wrapped(self.terms, part), place.wrapped(self.terms, context)
+        short = first_event(self.terms, self.axes, part)
         for options, grade in self._phases(part, place):
-            if self._verdict(part, options, place.sizes).run is None:
-                continue
-            balanced, following = self._balanced(node, join, stop, options, place)
-            if balanced:
-                return following
-            found = list(self._rounds(part, context, options, grade, place.sizes))
-            yield from found
-            if found:
+            for term in (part,) if short is None else (short, part):
+                term = place.wrapped(self.terms, term)
+                run = self._verdict(term, options, place.sizes).run
+                if run is None:
+                    continue
+                unjudged = self.unjudged
+                balanced, following = self._balanced(node, join, stop, first_stuck(run).group, options, place)
+                self.unjudged = unjudged
+                if balanced:
+                    return following
+                yield from self._rounds(term, context, options, grade, place.sizes)
+                if term is not part and isinstance(part, Alt):
+                    yield from self._spine(part.then, None, place)
+                    yield from self._spine(part.otherwise, None, place)
                 return join
         return join
 
     def _balanced(
-        self, node: Node, join: Node | None, stop: Node | None, options: Options, place: _Place
+        self, node: Node, join: Node | None, stop: Node | None, group: Group, options: Options, place: _Place
     ) -> tuple[bool, Node | None]:
-        """Say whether a gate further down on the same way balances this one, and give what follows that gate."""
-        end = join
-        for _ in range(BALANCE_CAP):
-            while end is not None and not _varies(end):
-                end = self.terms.joins.next(end) if stop is None or end.shape != stop.shape else None
-            if end is None:
+        """Say whether a gate further down balances this one on the stuck group, and give where to go on."""
+        end, inside, tries = join, True, 0
+        for _ in range(BALANCE_REACH):
+            inside = inside and end is not None and (stop is None or end.shape != stop.shape)
+            if end is None or tries == BALANCE_CAP or not any(group.may_equal(other) for other in end.groups):
                 return False, None
-            end = self.terms.joins.next(end)
-            if self._verdict(place.wrapped(self.terms, cut(self.terms, node, end)), options, place.sizes).safe:
-                return True, end
+            following = self.terms.joins.next(end)
+            counterpart = cut(self.terms, end, following)
+            if isinstance(end, (Alt, Loop)) and self._divided(counterpart, group):
+                tries += 1
+                whole = self._only(cut(self.terms, node, following), group)
+                capped = replace(options, run_cap=min(options.run_cap, BALANCE_RUNS))
+                if self._verdict(place.wrapped(self.terms, whole), capped, place.sizes).safe:
+                    self._balancing |= {gate_key(g) for g in walk(counterpart) if isinstance(g, (Alt, Loop))}
+                    return True, following if inside else join
+            end = following
         return False, None
+
+    def _divided(self, counterpart: Node, group: Group) -> bool:
+        return any(
+            isinstance(node, (Alt, Loop))
+            and divides(condition_of(node), group, self.axes)
+            and any(group.may_equal(other) for other in node.groups)
+            for node in walk(counterpart)
+        )
+
+    def _only(self, term: Node, group: Group) -> Node:
+        """Give what a term does on one group, without what all ranks do alike under facts of their own."""
+        return drop_uniform(self.terms, project(self.terms, term, group.may_equal, waits=True))
 
     def _phases(self, part: Node, place: _Place) -> Iterator[tuple[Options, str]]:
         yield Options(shared=place.asked), "mesh"
@@ -282,21 +354,16 @@ class Judge:
         if any(isinstance(node, (Alt, Loop)) and condition_of(node).local for node in walk(part)):
             yield Options(free_locals=True, shared=place.asked), "local"
 
-    def _rounds(self, part: Node, context: Node, options: Options, grade: str, facts: Facts) -> Iterator[Fault]:
-        """Blame one gate of the part after the other, as long as the part blocks with all that comes after it."""
-        keys = {group.partition for group in part.groups}
-        term = project(self.terms, context, lambda group: group.partition in keys, waits=True)
-        inside = {gate_key(node) for node in walk(part) if isinstance(node, (Alt, Loop))}
+    def _rounds(self, term: Node, context: Node, options: Options, grade: str, facts: Facts) -> Iterator[Fault]:
+        """Blame one gate after the other, as long as the term blocks."""
         for _ in range(ROUNDS):
-            whole = self._verdict(term, options, facts).run
-            alone = self._verdict(part, options, facts).run
-            if whole is None or alone is None:
+            verdict = self._verdict(term, options, facts)
+            if verdict.run is None:
                 return
-            culprit = blame(term, whole, options).node
-            if culprit is not None and gate_key(culprit) not in inside:
-                return
-            found = blame(part, alone, options)
-            yield self._fault(found, alone, part, context, grade)
+            found = blame(term, verdict.run, options)
+            if found.node is None or gate_key(found.node) not in self._balancing:
+                fault = self._fault(found, verdict.run, term, context, grade)
+                yield replace(fault, weak=True) if verdict.doubtful else fault
             if found.node is None or found.removed:
                 return
             options = replace(options, forced=(*options.forced, (gate_key(found.node), found.forced)))

@@ -56,7 +56,7 @@ class Prover:
             return not _roots_differ(term)
         node: Node | None = term
         while node is not None:
-            if isinstance(node, Op) and _varies(node):
+            if isinstance(node, Op) and varies(node):
                 return False
             if isinstance(node, Alt) and not self._branch(node, depth):
                 return False
@@ -103,7 +103,7 @@ def _groups(*sides: Node) -> list[Group]:
     return list(dict.fromkeys(group for side in sides for group in side.groups))
 
 
-def _varies(op: Op) -> bool:
+def varies(op: Op) -> bool:
     """Say whether what the members must share can differ between them, or a constant root may be no member."""
     if any(expr.var for expr in op.agree):
         return True
@@ -113,7 +113,7 @@ def _varies(op: Op) -> bool:
 
 
 def _roots_differ(term: Node) -> bool:
-    return any(isinstance(node, Op) and _varies(node) for node in walk(term))
+    return any(isinstance(node, Op) and varies(node) for node in walk(term))
 
 
 def _leaves(side: Node) -> bool:

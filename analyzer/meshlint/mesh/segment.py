@@ -27,6 +27,32 @@ def project(terms: Terms, term: Node, keep: Callable[[Group], bool], *, waits: b
     return _Kept(terms, -1, keep, waits).of(term)
 
 
+def drop_uniform(terms: Terms, term: Node) -> Node:
+    """Give `term` without the branches and loops that all ranks go through alike."""
+    kept: list[Node] = []
+    node: Node | None = term
+    while node is not None:
+        following = terms.joins.next(node)
+        alone = cut(terms, node, following) if isinstance(node, (Alt, Loop)) else node
+        if not isinstance(node, (Alt, Loop)) or alone.var:
+            kept.append(alone)
+        node = following
+    result = terms.nil
+    for part in reversed(kept):
+        result = terms.then(part, result) if isinstance(part, (Alt, Loop)) else _before(terms, part, result)
+    return result
+
+
+def _before(terms: Terms, node: Node, rest: Node) -> Node:
+    if isinstance(node, Op):
+        return terms.again(node, rest, node.site)
+    if isinstance(node, Wait):
+        return terms.wait(node.handle, rest, node.site)
+    if isinstance(node, Opaque):
+        return terms.opaque(node.over, rest, node.site)
+    return rest
+
+
 def _always(group: Group) -> bool:
     return True
 

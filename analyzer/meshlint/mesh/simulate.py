@@ -10,20 +10,21 @@ each rank), contracts in some choice (see `refuting_run`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from meshlint.mesh.choose import Facts, expressions, meshes, parts
+from meshlint.mesh.contract import decisive, doubtful, quantifier, refuting_run
 from meshlint.mesh.dims import Axes, Mesh
 from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, truth
-from meshlint.mesh.gate import Expr, Origin, atoms
+from meshlint.mesh.gate import Expr, atoms
 from meshlint.mesh.group import Group
+from meshlint.mesh.run import RUN_CAP, Choice, Event, Options, Run, Stuck, Taken, Verdict, gate_key
 from meshlint.mesh.term import (
     Alt,
     Break,
     Exit,
-    Gate,
     Loop,
     Nil,
     Node,
@@ -34,11 +35,14 @@ from meshlint.mesh.term import (
     walk,
 )
 
-RUN_CAP = 512
 STEP_CAP = 20_000
 TRIP_CAP = 64
 OTHER = "<other>"
 """A value that is none of those a program compares with."""
+
+SENDS = frozenset({"send", "isend"})
+RECEIVES = frozenset({"recv", "irecv"})
+"""Point to point: `root` is the peer's global rank, and a send never blocks."""
 
 REDUCES = frozenset({"reduce", "gather", "scatter", "gather_object", "scatter_object_list", "reduce_scatter"})
 """Rooted (or divided) operations after which members hold different values."""
@@ -46,123 +50,6 @@ REDUCES = frozenset({"reduce", "gather", "scatter", "gather_object", "scatter_ob
 
 class Exhausted(Exception):  # noqa: N818  (a bound was reached: no verdict)
     """The simulation reached a bound."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """What one rank did on a group: the operation, the instance, and how it ended.
-
-    `number` counts the matched operations of the instance from 0, -1 if it never matched.
-    """
-
-    op: Op
-    rank: int
-    members: tuple[int, ...]
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Stuck:
-    """An instance that can never fire.
-
-    `arrived`: (rank, operation) of each member that stands at the instance, in rank order. `missing`: the members that
-    never come. `how`: `wait` (members are missing), `clash` (heads differ), `root` (the root is no member).
-    """
-
-    group: Group
-    members: tuple[int, ...]
-    arrived: tuple[tuple[int, Op], ...]
-    missing: tuple[int, ...]
-    how: str
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One decided fact: the atom, the setting of coordinates it holds for, its value, and the ranks that asked."""
-
-    atom: Expr
-    setting: tuple[int, ...]
-    value: Any
-    asked: tuple[int, ...]
-
-    @property
-    def key(self) -> tuple[int, tuple[int, ...]]:
-        """What tells facts apart."""
-        return (self.atom.id, self.setting)
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """A branch or loop that a rank came to: the node and the value of its condition or trip."""
-
-    node: Alt | Loop
-    value: Any
-
-    @property
-    def gate(self) -> Gate:
-        """The statement."""
-        return self.node.gate
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One run of all ranks. `stuck` is empty exactly if every rank came to its end with nothing left unmatched."""
-
-    mesh: Mesh
-    stuck: tuple[Stuck, ...]
-    events: tuple[tuple[Event, ...], ...]
-    paths: tuple[tuple[Taken, ...], ...]
-    choices: tuple[Choice, ...]
-    left: tuple[Exit | None, ...]
-    slots: tuple[Mapping[str, Any], ...]
-    excluded: bool
-    """The run tells nothing: a rank raised an error on an outside fact, or something unknown took part."""
-
-    @property
-    def safe(self) -> bool:
-        """Whether the run shows that these choices are fine."""
-        return not self.stuck and not self.excluded
-
-    @property
-    def fails(self) -> bool:
-        """Whether the run shows a deadlock."""
-        return bool(self.stuck) and not self.excluded
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to simulate: whether local facts are free for each rank, whether async operations block, what is forced.
-
-    `forced` maps the identity of a gate (`gate_key`) to the side that all ranks take, or the trip of a loop. `shared`
-    holds the ids of facts that every rank has asked for before: as contracts they are no way out.
-    """
-
-    free_locals: bool = False
-    strict_async: bool = False
-    forced: tuple[tuple[object, Any], ...] = ()
-    shared: frozenset[int] = frozenset()
-    run_cap: int = RUN_CAP
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the simulation says: `run` is the refuting run, or None; `known` is False where a bound was reached."""
-
-    run: Run | None
-    known: bool
-    runs: int = 0
-    mesh: Mesh | None = None
-
-    @property
-    def safe(self) -> bool:
-        """Whether every mesh was judged and none shows a fault."""
-        return self.known and self.run is None
-
-
-def gate_key(node: Alt | Loop) -> object:
-    """Give what tells gates apart: the places of the statement and of its callers, and its condition."""
-    condition = node.condition if isinstance(node, Alt) else node.trip
-    return (node.gate.site.key, condition.id)
 
 
 _Key = tuple[int, tuple[int, ...]]
@@ -435,6 +322,8 @@ class _Simulation:
 
     def issue(self, op: Op, rank: int) -> _Pending | None:
         """Put an operation into the queue of its instance; None for a rank that is no member."""
+        if op.kind in SENDS or op.kind in RECEIVES:
+            return self.issue_to_peer(op, rank)
         members = self.plan.layout.members(op.group, rank)
         if members is None:
             return None
@@ -445,15 +334,29 @@ class _Simulation:
         if op.value is not None and rank == (members[0] if root is None else root):
             self.consulted.clear()
             pending.value = (evaluate(op.value, view), tuple(self.consulted))
-        key = (self.plan.channels[op.group], members)
+        self.join((self.plan.channels[op.group], members), members, pending)
+        return pending
+
+    def issue_to_peer(self, op: Op, rank: int) -> _Pending | None:
+        """Put a send or receive into the queue of its direction; a peer that is not there is no event."""
+        peer = None if op.root is None else evaluate(op.root, self.views[rank])
+        if not isinstance(peer, int) or not 0 <= peer < len(self.views) or peer == rank:
+            return None
+        members = (rank, peer) if op.kind in SENDS else (peer, rank)
+        pending = _Pending(op, rank, (), None, None)
+        self.join((-1 - self.plan.channels[op.group], members), members, pending)
+        return None if op.kind in SENDS else pending
+
+    def join(self, key: tuple[int, tuple[int, ...]], members: tuple[int, ...], pending: _Pending) -> None:
+        """Let an operation stand at the end of its rank's queue."""
         instance = self.instances.get(key)
         if instance is None:
-            instance = self.instances[key] = _Instance(op.group, members, {member: deque() for member in members})
-        instance.queues[rank].append(pending)
-        self.events[rank].append(pending)
+            queues: dict[int, deque[_Pending]] = {member: deque() for member in members}
+            instance = self.instances[key] = _Instance(pending.op.group, members, queues)
+        instance.queues[pending.rank].append(pending)
+        self.events[pending.rank].append(pending)
         self.owners[id(pending)] = instance
         self.fire(instance)
-        return pending
 
     def fire(self, instance: _Instance) -> None:
         """Match heads as long as all members stand at equal ones."""
@@ -538,9 +441,13 @@ def _verdict_of(heads: list[_Pending], members: tuple[int, ...]) -> str:
 
 def matches(first: Op, second: Op) -> bool:
     """Say whether two operations can be one event as far as their kind and known sizes go."""
-    if first.kind != second.kind:
+    if first.kind != second.kind and not _meet(first.kind, second.kind):
         return False
     return not first.signature or not second.signature or first.signature == second.signature
+
+
+def _meet(first: str, second: str) -> bool:
+    return (first in SENDS and second in RECEIVES) or (first in RECEIVES and second in SENDS)
 
 
 def _outside(taken: Taken, options: Options) -> bool:
@@ -567,56 +474,6 @@ def runs_of(plan: Plan) -> Iterator[Run]:
     raise Exhausted
 
 
-def quantifier(atom: Expr, options: Options) -> bool:
-    """Say whether every choice of a fact must be safe (True) or some choice (False)."""
-    if atom.local:
-        return options.free_locals
-    if atom.var or atom.id in options.shared:
-        return True
-    return atom.op == "atom" and atom.args[1] is Origin.CONFIG
-
-
-def refuting_run(runs: list[Run], options: Options) -> Run | None:
-    """Give the first run that shows a fault: no choice of contracts makes its config valuation safe.
-
-    A contract that all members of a stuck instance asked for is no way out: they knew it alike, so it counts as config.
-    """
-    for run in runs:
-        if run.fails and not _escapes(_fixed(run, options), runs, options):
-            return run
-    return None
-
-
-_Valuation = dict[tuple[int, tuple[int, ...]], Any]
-
-
-def _fixed(run: Run, options: Options) -> _Valuation:
-    members = [set(item.members) for item in run.stuck]
-    return {
-        choice.key: choice.value
-        for choice in run.choices
-        if quantifier(choice.atom, options) or any(group <= set(choice.asked) for group in members)
-    }
-
-
-def _escapes(fixed: _Valuation, runs: list[Run], options: Options) -> bool:
-    near = [run for run in runs if all(fixed.get(c.key, c.value) == c.value for c in run.choices)]
-    if not any(run.fails for run in near):
-        return True
-    open_fact: Choice | None = None
-    for run in near:
-        if not run.safe:
-            continue
-        free = [c for c in run.choices if c.key not in fixed and quantifier(c.atom, options)]
-        if not free:
-            return True
-        open_fact = open_fact or free[0]
-    if open_fact is None:
-        return False
-    values = {c.value for run in near for c in run.choices if c.key == open_fact.key}
-    return all(_escapes({**fixed, open_fact.key: value}, near, options) for value in sorted(values, key=repr))
-
-
 def simulate_on(term: Node, mesh: Mesh, options: Options | None = None) -> Verdict:
     """Simulate on one mesh; without a verdict at a bound. Raises Unresolvable where the mesh gives a group no sense."""
     chosen = options or Options()
@@ -624,11 +481,13 @@ def simulate_on(term: Node, mesh: Mesh, options: Options | None = None) -> Verdi
     try:
         for run in runs_of(prepare(term, mesh, chosen)):
             runs.append(run)
-            if run.fails and len(_fixed(run, chosen)) == len(run.choices):
+            if run.fails and decisive(run, chosen):
                 return Verdict(run, True, len(runs), mesh)
     except Exhausted:
         return Verdict(None, False, len(runs), mesh)
-    return Verdict(refuting_run(runs, chosen), True, len(runs), mesh)
+    refuting = refuting_run(runs, chosen)
+    unsure = refuting is not None and doubtful(refuting, runs, chosen)
+    return Verdict(refuting, True, len(runs), mesh, unsure)
 
 
 def simulate(term: Node, axes: Axes, options: Options | None = None, facts: Facts = ()) -> Verdict:
@@ -644,5 +503,27 @@ def simulate(term: Node, axes: Axes, options: Options | None = None, facts: Fact
             continue
         known, runs, last = known and verdict.known, runs + verdict.runs, mesh
         if verdict.run is not None:
-            return Verdict(verdict.run, True, runs, mesh)
+            return Verdict(verdict.run, True, runs, mesh, verdict.doubtful)
     return Verdict(None, known and last is not None, runs, last)
+
+
+__all__ = [
+    "RUN_CAP",
+    "Choice",
+    "Event",
+    "Exhausted",
+    "Options",
+    "Run",
+    "Stuck",
+    "Taken",
+    "Verdict",
+    "channels",
+    "gate_key",
+    "prepare",
+    "quantifier",
+    "refuting_run",
+    "runs_of",
+    "simulate",
+    "simulate_on",
+    "trace_alone",
+]
