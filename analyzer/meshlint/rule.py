@@ -118,3 +118,17 @@ class ProgramRule(Rule):
     @abstractmethod
     def check(self, program: Program) -> Iterator[Verdict]:
         """Give a verdict for each fault of the program."""
+
+    def told(self, program: Program) -> Iterator[Verdict]:
+        """Give the faults that the analysis of the program files under this rule's code."""
+        for fault in program.faults(self.code):
+            yield Verdict(
+                fault.message,
+                fault.outcome,
+                span=fault.span,
+                related=fault.related,
+                severity=fault.severity,
+                confidence=fault.confidence,
+                subject=fault.subject,
+                scope=fault.scope,
+            )

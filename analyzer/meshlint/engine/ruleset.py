@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 
+from meshlint.engine.packs import packs
 from meshlint.finding import RuleInfo
 from meshlint.rule import LaunchRule, ProgramRule, Rule
-
-GROUP = "meshlint.rules"
 
 
 class UnknownRule(Exception):  # noqa: N818 - shown as one sentence
@@ -41,7 +39,7 @@ class RuleSet:
 def load() -> tuple[type[Rule], ...]:
     """Give every installed rule, in order of code; the first pack that brings a code keeps it."""
     found: dict[str, type[Rule]] = {}
-    for entry in sorted(entry_points(group=GROUP), key=lambda e: (e.name != "meshlint", e.name, e.value)):
+    for entry in packs():
         for rule in entry.load()():
             found.setdefault(rule.code, rule)
     return tuple(found[code] for code in sorted(found))

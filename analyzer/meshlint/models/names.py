@@ -16,6 +16,13 @@ DIMS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("model_parallel", ("tp", "pp")),
 )  # fmt: skip
 
+MESH_DIMS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    *DIMS,
+    ("fsdp", ("dp",)), ("dp_shard", ("dp.0",)), ("dp_replicate", ("dp.1",)), ("ddp", ("dp.1",)),
+    ("ulysses", ("cp",)), ("sp", ("cp",)), ("dp_shard_cp", ("dp.0", "cp")),
+)  # fmt: skip
+"""Names that device meshes give their dims (torchtitan, verl, transformers)."""
+
 GLOBAL_RANK = ("rank", "global_rank", "world_rank", "process_index", "global_rank_id")
 LOCAL_RANK = ("local_rank", "local_process_index")
 

@@ -27,8 +27,8 @@ Expressions are tuples that start with a tag:
 | J | parts | an f-string |
 | X | | anything else |
 
-Statements are (tag, line, ...): expr, assign, aug, if, for, while, try, with, return, raise, break, continue, assert,
-def, class, import, global, del, match.
+Statements are (tag, line, ...), those with bodies end with their last line: expr,
+assign, aug, if, for, while, try, with, return, raise, break, continue, assert, def, class, import, global, del, match.
 """
 
 from __future__ import annotations
@@ -514,21 +514,16 @@ class _Lowering:
         return self.expr(node)
 
     def s_if(self, node: ast.If) -> Node:
-        return ("if", node.lineno, self.expr(node.test), self.block(node.body), self.block(node.orelse))
+        return ("if", node.lineno, self.expr(node.test), self.block(node.body), self.block(node.orelse), _end(node))
 
     def s_for(self, node: ast.For | ast.AsyncFor) -> Node:
         iterable = self.expr(node.iter)
-        return (
-            "for",
-            node.lineno,
-            self.target(node.target, X),
-            iterable,
-            self.block(node.body),
-            self.block(node.orelse),
-        )
+        target = self.target(node.target, X)
+        body, after = self.block(node.body), self.block(node.orelse)
+        return ("for", node.lineno, target, iterable, body, after, _end(node))
 
     def s_while(self, node: ast.While) -> Node:
-        return ("while", node.lineno, self.expr(node.test), self.block(node.body), self.block(node.orelse))
+        return ("while", node.lineno, self.expr(node.test), self.block(node.body), self.block(node.orelse), _end(node))
 
     def s_try(self, node: ast.Try) -> Node:
         handlers = []
@@ -538,14 +533,15 @@ class _Lowering:
                 self.scope.locals[handler.name] = None
             kind = X if handler.type is None else self.expr(handler.type)
             handlers.append((kind, handler.name or "", self.block(handler.body), handler.lineno))
-        return ("try", node.lineno, body, tuple(handlers), self.block(node.orelse), self.block(node.finalbody))
+        after, final = self.block(node.orelse), self.block(node.finalbody)
+        return ("try", node.lineno, body, tuple(handlers), after, final, _end(node))
 
     def s_with(self, node: ast.With | ast.AsyncWith) -> Node:
         items = []
         for item in node.items:
             value = self.expr(item.context_expr)
             items.append((value, None if item.optional_vars is None else self.target(item.optional_vars, X)))
-        return ("with", node.lineno, tuple(items), self.block(node.body))
+        return ("with", node.lineno, tuple(items), self.block(node.body), _end(node))
 
     def s_return(self, node: ast.Return) -> Node:
         return ("return", node.lineno, ("C", None) if node.value is None else self.expr(node.value))
@@ -599,7 +595,7 @@ class _Lowering:
             value = self.expr(pattern.value) if isinstance(pattern, ast.MatchValue) else None
             wild = isinstance(pattern, ast.MatchAs) and pattern.pattern is None and case.guard is None
             cases.append((value, wild, self.block(case.body)))
-        return ("match", node.lineno, subject, tuple(cases))
+        return ("match", node.lineno, subject, tuple(cases), _end(node))
 
     def s_break(self, node: ast.Break) -> Node:
         return ("break", node.lineno)
@@ -723,6 +719,10 @@ class _Lowering:
 
     def e_slice(self, node: ast.Slice) -> Node:
         return ("T", (*(self.expr(p) for p in (node.lower, node.upper, node.step) if p is not None), X))
+
+
+def _end(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
 
 
 def dotted(node: Node) -> str:

@@ -1,4 +1,4 @@
-"""Where judging starts: every function that can reach an event, for each class of receiver that changes what it does."""
+"""Where judging starts: every function that can reach an event, for each receiver that changes what it does."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ from meshlint.mesh.term import Nil, Terms, count
 from meshlint.mesh.term import Node as Term
 from meshlint.models.entry import Entry
 from meshlint.models.registry import Models
-from meshlint.protocol.facts import COLLECTIVE, YIELD, Definition, Node, dotted
+from meshlint.place import Span
+from meshlint.protocol.facts import COLLECTIVE, YIELD, Definition, Node, Param, dotted
 from meshlint.protocol.items import Goals, build
 from meshlint.protocol.link import Linker, Target
 from meshlint.protocol.values import ClassKey, Config, Domain, Func, Instance, Klass, V
@@ -25,16 +26,16 @@ MAX_NODES = 1500
 MAX_CONTEXTS = 24
 """Contexts kept for one function; further calls are opaque."""
 MAX_CALL_DEPTH = 16
-MAX_STEPS = 400_000
+MAX_STEPS = 40_000
 """Statements walked for one root, calls included."""
-SMALL = 8
+SMALL = 3
 """A function of so few statements is walked for its value even where nothing says that it matters."""
 
 EVENT, RANK = 1, 2
 
 _GETTERS = frozenset(
-    ("rank", "size", "group", "first", "last", "member", "source", "ranks", "config", "pure", "manager", "local", "object",
-     "unwrap", "gate-decorator")
+    ("rank", "size", "group", "first", "last", "member", "source", "ranks", "config", "pure", "manager", "local",
+     "object", "unwrap", "gate-decorator")
 )  # fmt: skip
 
 
@@ -63,6 +64,9 @@ class Engine:
     terms: Terms = field(default_factory=Terms)
     notes: list[str] = field(default_factory=list)
     steps: int = 0
+    two_sided: set[Span] = field(default_factory=set)
+    """Gates with events on both sides, as they are written."""
+    _callers: dict[tuple[str, int], list[tuple[str, int]]] = field(default_factory=dict)
     _domain: Domain | None = None
     _bits: dict[tuple[str, int], int] | None = None
     _outcomes: dict[tuple[object, ...], Outcome] = field(default_factory=dict)
@@ -120,6 +124,7 @@ class Engine:
                     own |= RANK if entry is not None and entry.kind == "gate-decorator" else 0
                 if own:
                     bits[here] = own
+        self._callers = callers
         queue = list(bits)
         while queue:
             here = queue.pop()
@@ -130,6 +135,11 @@ class Engine:
                     bits[caller] = after
                     queue.append(caller)
         return bits
+
+    def callers(self, path: str, index: int) -> list[tuple[str, int]]:
+        """Give the definitions that call one, as far as that is known without walking."""
+        self.reaches(path, index)
+        return list(dict.fromkeys(self._callers.get((path, index), ())))
 
     def callee(self, path: str, definition: Definition, text: str) -> tuple[Entry | None, list[tuple[str, int]]]:
         """Resolve the dotted text of a callee without walking: a model, or the definitions it may be."""
@@ -255,7 +265,7 @@ class Engine:
             return True
         if any(isinstance(v.data, Func) and self.reaches(v.data.path, v.data.index) for v in (*args, *kwargs.values())):
             return True
-        return len(definition.body) <= SMALL and definition.end_line - definition.line <= 3 * SMALL
+        return len(definition.body) <= SMALL and definition.end_line - definition.line <= 4 * SMALL
 
     def _walk(self, frame: Frame, key: tuple[str, int]) -> Outcome:
         self._stack.append(key)
@@ -321,10 +331,22 @@ class Engine:
                 value = Walker(
                     self, Frame(func.path, self.linker.definition(func.path, 0), {}, parent=func.frame)
                 ).eval(param.default)
-            if value is None:
-                value = self.parameter(func.path, definition, param.name, param.annotation)
+            if value is None or self._says_nothing(value):
+                value = self._unknown_argument(func.path, definition, param, value)
             frame.env[param.name] = replace(value, text=value.text or param.name)
         return frame
+
+    def _says_nothing(self, value: V) -> bool:
+        """Say whether an argument is no more than an unknown, so that all such calls can share one summary."""
+        expr = value.expr
+        known = expr.op != "atom" or expr.args[1] is not Origin.UNKNOWN or value.label
+        return not known and value.data is None and (value.null is None or value.null.op == "lit")
+
+    def _unknown_argument(self, path: str, definition: Definition, param: Param, given: V | None) -> V:
+        value = self.parameter(path, definition, param.name, param.annotation)
+        if given is not None and given.null is not None and value.null is None:
+            return replace(value, null=given.null)
+        return value
 
     def parameter(self, path: str, definition: Definition, name: str, annotation: Node | None) -> V:
         """Give what a parameter is where no call says it: by annotation, by name, else unknown."""

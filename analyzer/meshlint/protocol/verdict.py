@@ -25,10 +25,11 @@ from meshlint.mesh.term import Alt, Loop, Node, Op, Site, walk
 from meshlint.place import Span
 from meshlint.protocol.facts import FileFacts
 from meshlint.protocol.roots import Root, root_term, roots_of
+from meshlint.protocol.stages import STAGE_NAMES, Answer, Differ, Missing, ask
 from meshlint.protocol.summary import Engine, Exhausted
 
-RUNS_PER_ROOT = 1200
-RUNS_PER_PART = 160
+RUNS_PER_ROOT = 400
+RUNS_PER_PART = 64
 NODES_PER_PART = 120
 MAX_CALLERS = 6
 """Callers that are judged for one fault of a callee."""
@@ -105,57 +106,63 @@ class Verdicts:
 
     def faults(self, paths: Iterable[str]) -> list[CodeFault]:
         """Judge every root in the files and give what stands, in order of place."""
-        wanted = set(paths)
-        roots = list(self._roots())
         own: dict[object, Found] = {}
-        callers: dict[Span, list[Root]] = {}
+        roots = list(self._roots(sorted(set(paths))))
         for root in roots:
             term = self.terms[root]
-            for node in walk(term):
-                if isinstance(node, Alt | Loop) and condition_of(node).var and len(node.gate.site.frames()) > 1:
-                    known = callers.setdefault(node.gate.site.span, [])
-                    if root not in known:
-                        known.append(root)
-            if self._varies_here(term, root) and root.path in wanted:
+            if self._varies_here(term):
                 for fault in self._judged(term):
                     own.setdefault(fault.key, Found(root, term, fault))
-        kept = [found for found in own.values() if self._stands(found, callers)]
+        told_stages = list(self._stages(roots))
+        gone = {fault.scope for fault in told_stages if fault.code == "PKD007"}
+        kept = [found for found in own.values() if self._stands(found)]
         told = {fault.subject + str(fault.span): fault for fault in (self._told(found) for found in kept)}
+        told = {key: fault for key, fault in told.items() if not (fault.code == "COL003" and fault.scope in gone)}
+        shown = {(fault.code, fault.scope) for fault in told.values()}
+        told |= {
+            fault.subject + str(fault.span): fault for fault in told_stages if (fault.code, fault.scope) not in shown
+        }
         return sorted(told.values(), key=lambda fault: (fault.span, fault.code, fault.subject))
 
-    def _roots(self) -> Iterator[Root]:
-        for path in sorted(self.engine.linker.files):
-            if _is_test(path):
+    def _roots(self, paths: Iterable[str]) -> Iterator[Root]:
+        for path in paths:
+            facts: FileFacts | None = self.engine.linker.files.get(path)
+            if facts is None or _is_test(path):
                 continue
-            facts: FileFacts = self.engine.linker.files[path]
             for definition in facts.definitions:
                 for root in roots_of(self.engine, path, definition):
-                    try:
-                        self.terms[root] = root_term(self.engine, root)
-                    except Exhausted:
-                        self._note(f"{path}:{definition.line}: `{definition.qualname}` calls too much to be followed")
-                        continue
-                    yield root
+                    if self._term(root) is not None:
+                        yield root
+
+    def _term(self, root: Root) -> Node | None:
+        """Give the term of a root; None where it calls too much to be followed."""
+        if root not in self.terms:
+            try:
+                self.terms[root] = root_term(self.engine, root)
+            except Exhausted:
+                name = self.engine.linker.definition(root.path, root.index).qualname
+                self._note(f"{root.path}: `{name}` calls too much to be followed")
+                return None
+        return self.terms[root]
 
     def _note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
 
-    def _varies_here(self, term: Node, root: Root) -> bool:
+    def _varies_here(self, term: Node) -> bool:
         """Say whether a gate that ranks can pass differently stands in the root itself, or an event whose root does."""
         for node in walk(term):
             if isinstance(node, Alt | Loop) and condition_of(node).var and len(node.gate.site.frames()) == 1:
                 return True
-            if isinstance(node, Op) and (any(e.var for e in node.agree) or (node.root is not None)):
-                if len(node.site.frames()) == 1:
-                    return True
+            if isinstance(node, Op) and len(node.site.frames()) == 1 and (node.root is not None or _lists(node)):
+                return True
         return False
 
     def _judged(self, term: Node) -> tuple[Fault, ...]:
         self.judge.left = RUNS_PER_ROOT
         return self.judge.faults(term)
 
-    def _stands(self, found: Found, callers: dict[Span, list[Root]]) -> bool:
+    def _stands(self, found: Found) -> bool:
         """Say whether a fault stands in what the program does with the function."""
         node = found.fault.node
         if node is None:
@@ -164,16 +171,80 @@ class Verdicts:
             return False
         if len(node.gate.site.frames()) > 1:
             return True
-        above = [root for root in callers.get(node.gate.site.span, []) if root != found.root]
-        if not above:
-            return True
-        for root in above[:MAX_CALLERS]:
+        above = list(self._above(found.root, node.gate.site.span))
+        for root in above:
             before = self.judge.unjudged
             if any(fault.key[0] == found.fault.key[0] for fault in self._judged(self.terms[root])):
                 return True
             if self.judge.unjudged > before:
                 return True
-        return False
+        return not above
+
+    def _above(self, root: Root, gate: Span) -> Iterator[Root]:
+        """Give some callers of a root in whose terms a gate still stands."""
+        given = 0
+        for path, index in self.engine.callers(root.path, root.index):
+            if _is_test(path) or (path, index) == (root.path, root.index):
+                continue
+            for caller in roots_of(self.engine, path, self.engine.linker.definition(path, index)):
+                term = self._term(caller)
+                if term is not None and any(isinstance(n, Alt | Loop) and n.gate.site.span == gate for n in walk(term)):
+                    yield caller
+                    given += 1
+                    if given >= MAX_CALLERS:
+                        return
+
+    def _stages(self, roots: list[Root]) -> Iterator[CodeFault]:
+        """Ask which packed keys reach which stages, of the functions that send them themselves or by one call."""
+        seen: set[tuple[Span, str]] = set()
+        for root in roots:
+            answer = ask(self.terms[root], self.axes, packed)
+            if not answer.known:
+                self.judge.unjudged += 1
+            for fault in self._stage_faults(root, answer):
+                if (fault.span, fault.subject) not in seen:
+                    seen.add((fault.span, fault.subject))
+                    yield fault
+
+    def _stage_faults(self, root: Root, answer: Answer) -> Iterator[CodeFault]:
+        name = self.engine.linker.definition(root.path, root.index).qualname
+        if answer.differ is not None:
+            ops = [op for op in answer.differ.heads if op is not None]
+            if ops and all(any(packed(key) for key in op.keys) for op in ops) and _deep(ops[0]) == root.path:
+                yield self._differing(name, answer.differ, ops)
+        for missing in answer.missing:
+            if _deep(missing.op) == root.path:
+                yield self._unsent(name, missing)
+
+    def _differing(self, name: str, differ: Differ, ops: list[Op]) -> CodeFault:
+        stage = STAGE_NAMES[differ.stage]
+        sides = [
+            f"`{', '.join(op.keys)}` on line {op.site.frames()[0].span.line}" if op is not None else "nothing more"
+            for op in differ.heads
+        ]
+        message = (
+            f"On the {stage} pipeline stage the tensor-parallel rank that sends the batch and those that receive it "
+            f"disagree whatever the batch holds: the first rank comes to {sides[0]}, the others to {sides[1]}."
+        )
+        site = ops[0].site.frames()[0]
+        return CodeFault(
+            "PKD007", Severity.ERROR, Confidence.HIGH, Outcome.HANG, site.span, message,
+            tuple(Related(op.site.frames()[0].span, "where the other side stands") for op in ops[1:]),
+            f"{name}|{stage}|{','.join(ops[0].keys)}", name,
+        )  # fmt: skip
+
+    def _unsent(self, name: str, missing: Missing) -> CodeFault:
+        present = " and ".join(STAGE_NAMES[stage] for stage in missing.present)
+        absent = " and ".join(STAGE_NAMES[stage] for stage in missing.absent)
+        message = (
+            f"`{missing.key}` is handed on to the tensor-parallel ranks of the {present} pipeline stage, and not on "
+            f"the {absent}: attention there runs without the layout of the packed sequences."
+        )
+        site = missing.op.site.frames()[0]
+        return CodeFault(
+            "PKD001", Severity.ERROR, Confidence.HIGH, Outcome.WRONG, site.span, message, (),
+            f"{name}|{missing.key}|{absent}", name,
+        )  # fmt: skip
 
     # -- telling -------------------------------------------------------------------------------------------------
 
@@ -185,6 +256,8 @@ class Verdicts:
         op = fault.stuck.arrived[0][1]
         site = op.site if fault.node is None else call_in_gate_function(fault.node.gate, op.site)
         code = code_of(facts, all(packed(key) for key in facts.keys) if facts.keys else False)
+        if code == "COL001" and fault.node is not None and fault.node.gate.site.span in self.engine.two_sided:
+            code = "COL003"
         if code == "COL002" and fault.node is not None and fault.node.gate.exit_site is not None:
             site = fault.node.gate.exit_site
         severity = self._severity(fault, facts, code)
@@ -215,14 +288,15 @@ class Verdicts:
     def _message(self, fault: Fault, instead: tuple[Instead, ...], group: str) -> str:
         op = fault.stuck.arrived[0][1]
         first = f"`{op.kind}` on the {group} group"
+        line = 0 if fault.node is None else fault.node.gate.site.span.line
         if fault.stuck.how == "root":
             head = f"{first} names a source that is not a member of the group."
         elif fault.node is None:
             head = f"{first} is called with arguments that differ between its ranks."
         elif fault.stuck.how == "clash":
-            head = f"Ranks of one {group} group make different calls after the gate on line {fault.node.gate.site.span.line}."
+            head = f"Ranks of one {group} group make different calls after the gate on line {line}."
         else:
-            head = f"{first} is not reached by all of its ranks: the gate on line {fault.node.gate.site.span.line} divides them."
+            head = f"{first} is not reached by all of its ranks: the gate on line {line} divides them."
         return "\n\n".join([head, draw(fault, instead), traces(fault)])
 
     def _related(self, fault: Fault, instead: tuple[Instead, ...], site: Site) -> Iterator[Related]:
@@ -248,6 +322,15 @@ class Verdicts:
         return max(inner, key=lambda d: d.line).qualname if inner else ""
 
 
+def _lists(op: Op) -> bool:
+    return any(expr.var for expr in op.agree)
+
+
+def _deep(op: Op) -> str:
+    """Give the file where the call of an event stands in the root."""
+    return op.site.frames()[0].span.path
+
+
 def _guessed(fault: Fault) -> bool:
     """Say whether the gate or what is stuck rests on something that is not computed from coordinates."""
     if any("weak" in op.flags for _, op in fault.stuck.arrived):
@@ -263,7 +346,8 @@ def _opaque(node: Alt | Loop) -> bool:
 
 
 def _outcome(fault: Fault, instead: tuple[Instead, ...]) -> Outcome:
-    if any(item.outcome == "pairs" for item in instead) and fault.stuck.how == "wait":
+    sure = fault.grade != "local" and fault.stuck.how == "wait"
+    if sure and any(item.outcome == "pairs" for item in instead):
         return Outcome.WRONG
     return Outcome.CRASH_LATE if fault.stuck.how == "root" else Outcome.HANG
 

@@ -147,7 +147,7 @@ class Walker:
         """A branch; known conditions take one side."""
         test = self.eval(node[2])
         condition = self.domain.truth(test)
-        return self.branch(condition, node[3], node[4], node[1], _end(node), "if", node[2])
+        return self.branch(condition, node[3], node[4], node[1], node[-1], "if", node[2])
 
     def branch(
         self,
@@ -184,7 +184,10 @@ class Walker:
         elif alive:
             frame.env = after
         if has_events(first) or has_events(second) or not alive or not other:
-            outer.append(AltItem(condition, first, second, self.gate(line, end, form, first, second)))
+            gate = self.gate(line, end, form, first, second)
+            if has_events(first) and has_events(second):
+                self.engine.two_sided.add(gate.site.span)
+            outer.append(AltItem(condition, first, second, gate))
         return alive or other
 
     def assume(self, test: Node, holds: bool) -> None:
@@ -274,7 +277,7 @@ class Walker:
     ) -> bool:
         """Walk a loop body twice: once to see what changes, once for its items."""
         frame = self.frame
-        line, end = node[1], _end(node)
+        line, end = node[1], node[-1]
         outer, before, returns = frame.items, dict(frame.env), len(frame.returns)
         frame.items = []
         self.turn(body, element, target, trip)
@@ -342,7 +345,7 @@ class Walker:
             leave = leaves(items)
             if has_events(items) or (leave is not None and leave.kind != "raise"):
                 raised = self.values.atom(self.key("exception", line), Origin.LOCAL)
-                gate = Gate(self.site(line, 1, "except"), "except", "", True, _last(node))
+                gate = Gate(self.site(line, 1, "except"), "except", "", True, node[-1])
                 outer.append(AltItem(raised, items, [], gate))
         return self.block(node[5]) and (alive or any(caught for _, caught, _ in handlers))
 
@@ -456,7 +459,7 @@ class Walker:
     def s_match(self, node: Node) -> bool:
         """`match` as a chain of branches."""
         subject = self.eval(node[2])
-        return self.cases(subject, node[3], node[1], _last(node))
+        return self.cases(subject, node[3], node[1], node[-1])
 
     def cases(self, subject: V, cases: tuple[Any, ...], line: int, end: int) -> bool:
         """Walk the cases of a match as `if`, `elif`, `else`."""
@@ -513,6 +516,8 @@ class Walker:
             return
         for name in [n for n in env if n.startswith(path) and n[len(path) : len(path) + 1] in (".", "[")]:
             del env[name]
+        if value.buf and not value.label:
+            value = replace(value, label=path.rpartition(".")[2])
         env[path] = value
 
     def part(self, value: V, place: int) -> V:
@@ -720,8 +725,7 @@ class Walker:
         """Give the dims of mesh dimension names."""
         mask = 0
         for name in names:
-            dims = dict(known.DIMS).get(name) or {"fsdp": ("dp",), "dp_shard": ("dp.0",), "dp_replicate": ("dp.1",),
-                    "ulysses": ("cp",), "sp": ("cp",), "dp_shard_cp": ("dp.0", "cp"), "ddp": ("dp.1",)}.get(name)  # fmt: skip
+            dims = dict(known.MESH_DIMS).get(name)
             if dims is None:
                 return 0, True
             mask |= self.domain.mask(dims)
@@ -1439,9 +1443,9 @@ class Walker:
 
     def isinstance(self, value: V, kind: V) -> V:
         """`isinstance(x, K)`: known where x is an object of a known class or a literal."""
-        if isinstance(value.data, Instance) and isinstance(kind.data, Klass) and not value.data.weak:
-            if kind.data.key in self.engine.linker.mro(value.data.key):
-                return self.domain.const(True)
+        exact = isinstance(value.data, Instance) and not value.data.weak
+        if exact and isinstance(kind.data, Klass) and kind.data.key in self.engine.linker.mro(value.data.key):
+            return self.domain.const(True)
         if value.expr.op == "lit":
             return self.domain.unknown(f"isinstance(#{value.expr.id},#{kind.expr.id})", nonnull=True)
         return self.domain.of(self.values.atom(f"isinstance(#{value.expr.id},#{kind.expr.id})", Origin.CONTRACT))
@@ -1479,9 +1483,9 @@ class Walker:
 
 
 _METHODS = {
-    "C": "const", "N": "name", "A": "attribute", "S": "subscript", "K": "call", "B": "bool", "U": "unary", "M": "binary",
-    "Q": "compare", "I": "ternary", "T": "sequence", "L": "sequence", "E": "sequence", "D": "dict", "F": "lambda",
-    "G": "comprehension", "*": "star", "W": "walrus", "Y": "yield", "J": "fstring", "X": "unknown",
+    "C": "const", "N": "name", "A": "attribute", "S": "subscript", "K": "call", "B": "bool", "U": "unary",
+    "M": "binary", "Q": "compare", "I": "ternary", "T": "sequence", "L": "sequence", "E": "sequence",
+    "D": "dict", "F": "lambda", "G": "comprehension", "*": "star", "W": "walrus", "Y": "yield", "J": "fstring", "X": "unknown",
 }  # fmt: skip
 
 
@@ -1542,46 +1546,6 @@ def atoms_in(expr: Expr) -> bool:
     if expr.op in ("atom", "recv"):
         return True
     return any(atoms_in(arg) for arg in expr.args if isinstance(arg, Expr))
-
-
-def _end(node: Node) -> int:
-    return max(node[1], _last(node))
-
-
-def _last(node: Any) -> int:
-    """Give the last line that a statement mentions."""
-    line = 0
-    if isinstance(node, tuple):
-        if node and node[0] == "K" and len(node) == 8:
-            line = int(node[6])
-        elif len(node) > 1 and isinstance(node[0], str) and node[0] in _STATEMENT_TAGS and isinstance(node[1], int):
-            line = int(node[1])
-        for part in node:
-            if isinstance(part, tuple):
-                line = max(line, _last(part))
-    return line
-
-
-_STATEMENT_TAGS = frozenset(
-    (
-        "expr",
-        "assign",
-        "aug",
-        "if",
-        "for",
-        "while",
-        "try",
-        "with",
-        "return",
-        "raise",
-        "break",
-        "continue",
-        "assert",
-        "def",
-        "class",
-        "import",
-    )
-)
 
 
 def _line(node: Any) -> int:

@@ -1,0 +1,1 @@
+"""COL006: a collective behind a condition on rank-local data."""

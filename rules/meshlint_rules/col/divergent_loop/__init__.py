@@ -1,0 +1,1 @@
+"""COL004: a loop of collectives whose trip count differs."""

@@ -1,0 +1,58 @@
+"""COL004: a loop of collectives whose trip count differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from meshlint.rule import Outcome, ProgramRule, Reference, Verdict
+
+if TYPE_CHECKING:
+    from meshlint.protocol.program import Program
+
+
+class DivergentLoop(ProgramRule):
+    """A loop around a collective whose number or order of rounds differs between ranks of the group.
+
+    ## What it does
+
+    Finds loops over something that differs between ranks of a group, with a collective of that group inside.
+
+    ## Why this is bad
+
+    The rank with more rounds waits in a collective that nobody joins.
+
+    ## Example
+
+    ```python
+    for _ in range(dist.get_rank()):
+        dist.barrier()
+    ```
+
+    ## Use instead
+
+    ```python
+    for _ in range(dist.get_world_size()):
+        dist.barrier()
+    ```
+
+    ## References/versions
+
+    The message shows both traces on the smallest mesh that fails, from a simulation of the program's own calls.
+    """
+
+    code = "COL004"
+    slug = "divergent-loop"
+    outcomes = (
+        Outcome.HANG,
+        Outcome.WRONG,
+    )
+    preview = True
+    references = (Reference("torch.distributed: every rank of a group must make the same calls in the same order"),)
+
+    def check(self, program: Program) -> Iterator[Verdict]:
+        """Give the faults of this code."""
+        yield from self.told(program)
+
+
+RULE = DivergentLoop

@@ -1,0 +1,1 @@
+"""COL002: an exit of some ranks before a collective."""

@@ -1,0 +1,1 @@
+"""COL005: a collective on one side of an exception edge."""

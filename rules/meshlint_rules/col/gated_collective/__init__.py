@@ -1,0 +1,1 @@
+"""COL001: a collective inside a gate that divides its group."""

@@ -1,0 +1,1 @@
+"""COL003: two sides of a gate that make different collectives."""

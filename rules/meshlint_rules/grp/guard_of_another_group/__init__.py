@@ -1,0 +1,1 @@
+"""GRP004: a collective behind a test of another group."""

@@ -1,0 +1,1 @@
+"""GRP001: groups that not all ranks make alike."""

@@ -1,0 +1,57 @@
+"""GRP002: a rank of the wrong kind as source or destination."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from meshlint.rule import Outcome, ProgramRule, Reference, Verdict
+
+if TYPE_CHECKING:
+    from meshlint.protocol.program import Program
+
+
+class RankKind(ProgramRule):
+    """A source or destination rank of the wrong kind: group-local for global, or not of the group at all.
+
+    ## What it does
+
+    Finds constant sources that are not in every instance of the group, and group-local ranks given as global
+    ones.
+
+    ## Why this is bad
+
+    In every instance of the group but one the source is no member: an error at the first call, or a hang.
+
+    ## Example
+
+    ```python
+    dist.broadcast(x, src=0, group=tp_group)
+    ```
+
+    ## Use instead
+
+    ```python
+    dist.broadcast(x, group_src=0, group=tp_group)
+    ```
+
+    ## References/versions
+
+    The message shows both traces on the smallest mesh that fails, from a simulation of the program's own calls.
+    """
+
+    code = "GRP002"
+    slug = "rank-kind"
+    outcomes = (
+        Outcome.HANG,
+        Outcome.CRASH_LATE,
+    )
+    preview = True
+    references = (Reference("torch.distributed: every rank of a group must make the same calls in the same order"),)
+
+    def check(self, program: Program) -> Iterator[Verdict]:
+        """Give the faults of this code."""
+        yield from self.told(program)
+
+
+RULE = RankKind

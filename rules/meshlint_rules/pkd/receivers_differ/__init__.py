@@ -1,0 +1,1 @@
+"""PKD007: packed metadata that senders and receivers disagree on."""

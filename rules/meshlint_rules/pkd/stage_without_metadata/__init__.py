@@ -1,0 +1,1 @@
+"""PKD001: packed metadata that does not reach every stage."""
