@@ -19,6 +19,7 @@ SURFACES: tuple[str, ...] = (
     "areal_yaml",
     "bridge_recipe",
     "nemo2_recipe",
+    "slime_python",
     "shell",
 )
 """Modules of `meshlint.config.surfaces`, each with a `SURFACE`; a file goes to every surface that claims it."""

@@ -100,7 +100,7 @@ class PythonSurface:
         text = session.program.text(module.path)
         if not any(f"{name}(" in text for name in self.knowledge.sinks):
             return
-        callers = _starters(module.source.tree, frozenset(self.knowledge.sinks))
+        callers = starters(module.source.tree, frozenset(self.knowledge.sinks))
         if not callers:
             return
         seen: set[str] = set()
@@ -157,7 +157,7 @@ def _line(span: Span) -> Span:
     return Span(span.path, span.line, span.column)
 
 
-def _starters(tree: ast.Module, names: frozenset[str]) -> list[tuple[ast.FunctionDef, str]]:
+def starters(tree: ast.Module, names: frozenset[str]) -> list[tuple[ast.FunctionDef, str]]:
     """Give the functions, of classes too, whose own statements call something that starts a run."""
     found: list[tuple[ast.FunctionDef, str]] = []
     top = False
