@@ -185,7 +185,9 @@ def edits(root: Path, target: Target, fault: Fault) -> list[Change]:
 def _replaceable(value: Value) -> bool:
     first = value.origins[0] if value.origins else None
     looked_up = any(origin.kind is Kind.TABLE for origin in value.origins)
-    return first is not None and first.kind is Kind.WRITTEN and first.span is not None and value.is_set and not looked_up
+    return (
+        first is not None and first.kind is Kind.WRITTEN and first.span is not None and value.is_set and not looked_up
+    )
 
 
 def _replace(root: Path, target: Target, value: Value, data: Data) -> Change:

@@ -91,6 +91,13 @@ def _needed(config: EffectiveConfig, cp: int) -> int:
     return 2 * cp * tp if tp > 1 and config.data("sequence_parallel") else 2 * cp
 
 
+def _place(config: EffectiveConfig) -> str:
+    """Give the field to mend: the pad, but cp where the pad comes from another file that others use too."""
+    pad, cp = config.value("pad_multiple").span, config.value("context_parallel_size").span
+    apart = pad is not None and cp is not None and pad.path != cp.path
+    return "context_parallel_size" if pad is None or apart else "pad_multiple"
+
+
 def _verdict(config: EffectiveConfig, pad: int, need: int, outcome: Outcome, how: str) -> Verdict:
     cp = config.number("context_parallel_size")
     better = lcm(max(pad, 1), need)
@@ -100,7 +107,7 @@ def _verdict(config: EffectiveConfig, pad: int, need: int, outcome: Outcome, how
         f"each packed sequence is padded to a multiple of {pad}, and context_parallel_size = {cp} cuts it into "
         f"{2 * cp} chunks: {pad} is not a multiple of {product}, so {how}.",
         outcome,
-        at="pad_multiple" if config.value("pad_multiple").span is not None else "context_parallel_size",
+        at=_place(config),
         fields=("pad_multiple", "context_parallel_size", "tensor_model_parallel_size", "packed_sequences"),
         fix=Fix(f"Set the pad multiple to {better}.", swap(config.value("pad_multiple"), str(pad), str(better))),
     )
