@@ -136,7 +136,7 @@ def write(seed: int, shape: Shape) -> list[tuple[Any, ...]]:
 
 
 def pruned(program: Any) -> list[tuple[Any, ...]]:
-    """Leave out branches and loops that do nothing: nobody asks their conditions."""
+    """Leave out branches and loops that do nothing, for nobody asks their conditions, and loops that never go round."""
     kept: list[tuple[Any, ...]] = []
     for statement in program:
         if statement[0] == "if":
@@ -145,8 +145,11 @@ def pruned(program: Any) -> list[tuple[Any, ...]]:
                 kept += statement[3]
                 continue
         if statement[0] == "for":
-            statement = (*statement[:3], pruned(statement[3]))
-            if not statement[3] or statement[3] == [("break",)]:
+            body = pruned(statement[3])
+            while body and body[-1][0] in ("break", "return", "raise"):
+                body = body[:-1]
+            statement = (*statement[:3], body)
+            if not body:
                 continue
         kept.append(statement)
     return kept

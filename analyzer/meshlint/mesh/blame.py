@@ -158,7 +158,8 @@ def first_event(terms: Terms, axes: Axes, part: Node) -> Node | None:
     path = _path(terms, part.then if there[0] else part.otherwise, part.condition, axes)
     if path is None:
         return None
-    sides = (path, terms.nil) if there[0] else (terms.nil, path)
+    other = project(terms, part.otherwise if there[0] else part.then, lambda group: False)
+    sides = (path, other) if there[0] else (other, path)
     return terms.alt(part.condition, *sides, part.gate)
 
 
@@ -182,6 +183,8 @@ def _gated(terms: Terms, op: Op, above: dict[int, Node]) -> Node:
             path = terms.alt(node.condition, *sides, node.gate)
         elif isinstance(node, Loop) and node.body.id == here:
             path = terms.loop(node.trip, path, terms.nil, node.gate)
+        elif isinstance(node, Loop) and node.rest.id == here and breaks(node.body):
+            path = terms.loop(node.trip, project(terms, node.body, lambda group: False), path, node.gate)
         here = node.id
     return path
 
