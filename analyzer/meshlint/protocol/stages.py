@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+from meshlint.mesh.choose import parts
 from meshlint.mesh.dims import Axes, Mesh, mesh_of
 from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, truth
 from meshlint.mesh.gate import Expr, Origin
@@ -69,6 +70,10 @@ class _Pair:
     layout: Layout
     ranks: tuple[int, int]
     prefix: list[Any]
+    read: frozenset[str]
+    """The slots that some condition reads."""
+    shared: frozenset[str]
+    """The keys that are named on both sides of a gate on ranks: one sends, one receives."""
     decided: dict[int, tuple[Expr, tuple[Any, ...], Any]] = field(default_factory=dict)
 
     def decide(self, expr: Expr) -> Any:
@@ -93,14 +98,21 @@ class _Pair:
             first, second = (next(walker, None) for walker in walkers)
             if first is None and second is None:
                 return Walk(self.facts(), True, keys)
-            if first is None or second is None or first.kind != second.kind:
+            if first is None or second is None or not self.matches(first, second):
                 return Walk(self.facts(), False, keys, (first, second))
             for key in (*first.keys, *second.keys):
                 keys.setdefault(key, first)
-            if first.value is not None:
+            if first.value is not None and self.read & {*first.into, *second.into}:
                 value = evaluate(first.value, views[0])
                 for view, op in zip(views, (first, second), strict=True):
                     view.slots.update(dict.fromkeys(op.into, value))
+
+    def matches(self, first: Op, second: Op) -> bool:
+        """Say whether two heads are one event: of one kind, and not of two keys that both sides speak of."""
+        known = self.shared.issuperset(first.keys) and self.shared.issuperset(second.keys)
+        return first.kind == second.kind and (
+            not known or not first.keys or not second.keys or first.keys == second.keys
+        )
 
     def facts(self) -> Facts:
         """Give what was decided."""
@@ -139,8 +151,13 @@ def walks(term: Node, mesh: Mesh, ranks: tuple[int, int]) -> tuple[list[Walk], d
     found: list[Walk] = []
     asked: dict[int, Expr] = {}
     prefix: list[int] = []
+    conditions = tuple(node.condition for node in walk(term) if isinstance(node, Alt))
+    read = frozenset(part.args[0] for part in parts(conditions) if part.op == "recv")
+    tensor = mesh.axes.mask("tp")
+    gates = [node for node in walk(term) if isinstance(node, Alt) and node.condition.var & tensor]
+    shared = frozenset(key for node in gates for key in _both(node))
     for _ in range(WALKS):
-        pair = _Pair(term, layout, ranks, prefix)
+        pair = _Pair(term, layout, ranks, prefix, read, shared)
         found.append(pair.run())
         made = [(expr, domain, domain.index(value)) for expr, domain, value in pair.decided.values()]
         asked.update({expr.id: expr for expr, _, _ in made})
@@ -162,8 +179,8 @@ class Answer:
     missing: tuple[Missing, ...] = ()
 
 
-def ask(term: Node, axes: Axes, packed: Any) -> Answer:
-    """Ask both questions of a term that hands a batch on inside the tensor-parallel group."""
+def ask(term: Node, axes: Axes, packed: Any, owner: str = "") -> Answer:
+    """Ask both questions of a term that hands a batch on inside the tensor-parallel group; `owner` is its function."""
     if not any(packed(key) for node in walk(term) if isinstance(node, Op) for key in node.keys):
         return Answer(True)
     mesh = mesh_of(axes, tp=2, pp=3)
@@ -182,11 +199,25 @@ def ask(term: Node, axes: Axes, packed: Any) -> Answer:
     settings = [key for key, expr in sorted(asked.items()) if expr.op == "atom" and expr.args[1] is not Origin.CONTRACT]
     if len(settings) > SETTINGS:
         return Answer(False)
-    strict = [key for key in settings if asked[key].args[1] is Origin.CONFIG]
+    strict = [k for k in settings if asked[k].args[1] is Origin.CONFIG or _parameter(asked[k], owner)]
     differ = _differ(stages, strict)
     if differ is not None:
         return Answer(True, differ)
     return Answer(True, None, tuple(_missing(stages, settings, packed)))
+
+
+def _both(node: Alt) -> set[str]:
+    first, second = (
+        {key for below in walk(side) if isinstance(below, Op) for key in below.keys}
+        for side in (node.then, node.otherwise)
+    )
+    return first & second
+
+
+def _parameter(atom: Expr, owner: str) -> bool:
+    """Say whether a fact is a parameter of the function that is asked about: its callers choose it, as a setting."""
+    name, _, rest = str(atom.args[0]).partition(":")
+    return bool(owner) and name == owner and rest.isidentifier()
 
 
 def _valuations(keys: list[int], stages: list[list[Walk]]) -> Iterator[Facts]:

@@ -23,7 +23,7 @@ from meshlint.protocol.walk import Frame, Walker
 
 MAX_NODES = 1500
 """Nodes of a summary; a larger one is opaque for its callers."""
-MAX_CONTEXTS = 24
+MAX_CONTEXTS = 64
 """Contexts kept for one function; further calls are opaque."""
 MAX_CALL_DEPTH = 16
 MAX_STEPS = 40_000
@@ -147,9 +147,14 @@ class Engine:
         linker = self.linker
         facts = linker.files[path]
         if len(parts) == 1:
-            for nested in facts.definitions:
-                if nested.name == text and nested.parent == definition.index and nested.owner < 0 and nested.index:
-                    return None, [(path, nested.index)]
+            around = {definition.index}
+            here = definition
+            while here.parent > 0:
+                around.add(here.parent)
+                here = facts.definitions[here.parent]
+            nested = [d for d in facts.definitions[1:] if d.name == text and d.parent in around - {0} and d.owner < 0]
+            if nested:
+                return None, [(path, d.index) for d in nested]
         if parts[0] in ("self", "cls", "super()") and len(parts) == 2:
             owner = _owner(facts.definitions, definition)
             if owner >= 0:

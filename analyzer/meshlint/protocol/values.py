@@ -116,7 +116,7 @@ class Work:
 class V:
     """One abstract value.
 
-    `null` is the condition under which it is None (None: not worked out yet); `label` names the payload (a batch key);
+    `null` is the condition under which it is None (None: not worked out yet); `label` names the payload (a batch key, or `~name` of the variable that holds it);
     `buf` tells storage apart, so that a reduction in place reaches every alias; `text` is how the source spells it.
     """
 
@@ -298,8 +298,9 @@ class Domain:
         if isinstance(data, Seq | Map) and null.op != "lit":
             data = None
         expr = self.small(self.values.choose(condition, then.expr, otherwise.expr))
-        label = then.label or otherwise.label
-        buf = then.buf if then.buf == otherwise.buf else 0
+        label = min(then.label, otherwise.label, key=lambda name: (not name, name.startswith("~")))
+        empty = [v for v in (then, otherwise) if v.expr.op == "lit" and v.expr.args[0] is None]
+        buf = then.buf if then.buf == otherwise.buf else (then.buf or otherwise.buf) if empty else 0
         return V(expr, data, null, label, buf, then.text)
 
     def small(self, expr: Expr) -> Expr:

@@ -198,7 +198,8 @@ class Verdicts:
         """Ask which packed keys reach which stages, of the functions that send them themselves or by one call."""
         seen: set[tuple[Span, str]] = set()
         for root in roots:
-            answer = ask(self.terms[root], self.axes, packed)
+            name = self.engine.linker.definition(root.path, root.index).qualname
+            answer = ask(self.terms[root], self.axes, packed, name)
             if not answer.known:
                 self.judge.unjudged += 1
             for fault in self._stage_faults(root, answer):

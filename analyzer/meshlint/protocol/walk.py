@@ -517,7 +517,7 @@ class Walker:
         for name in [n for n in env if n.startswith(path) and n[len(path) : len(path) + 1] in (".", "[")]:
             del env[name]
         if value.buf and not value.label:
-            value = replace(value, label=path.rpartition(".")[2])
+            value = replace(value, label="~" + path.rpartition(".")[2])
         env[path] = value
 
     def part(self, value: V, place: int) -> V:
@@ -1273,7 +1273,7 @@ class Walker:
         if flags:
             facts["flags"] = tuple(flags)
         if payload is not None and payload.label:
-            facts["keys"] = (payload.label,)
+            facts["keys"] = (payload.label.lstrip("~"),)
         if entry.op in ("broadcast", "broadcast_object_list") and payload is not None and payload_node is not None:
             path = self.path(payload_node) or self.path(_inner(payload_node))
             if path:
