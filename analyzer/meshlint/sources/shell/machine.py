@@ -33,6 +33,7 @@ from meshlint.sources.shell.term import (
     pack,
     plain,
     settle,
+    text_only,
     use,
 )
 from meshlint.sources.shell.term import Node as Open
@@ -694,7 +695,7 @@ def assign(shell: Shell, node: Node) -> str:
             atoms = _appended(old, atoms)
         shell.assign(name, atoms, array=True)
         return name
-    atoms = word(shell, value, quoted=True) if value is not None else ()
+    atoms = text_only(word(shell, value, quoted=True)) if value is not None else ()
     if more and old.array:
         atoms = atoms + old.atoms
     elif more:

@@ -391,6 +391,29 @@ def pack(words: Sequence[Field]) -> Atoms:
     return tuple(packed)
 
 
+def text_only(atoms: Atoms) -> Atoms:
+    """Give a list as one text, its words joined by blanks, as an assignment does."""
+    return _text_only(atoms, {})
+
+
+def _text_only(atoms: Atoms, memo: dict[int, Choice]) -> Atoms:
+    if not any(isinstance(a, Break | Choice) for a in atoms):
+        return atoms
+    found: list[Atom] = []
+    for atom in atoms:
+        if isinstance(atom, Break):
+            found.append(Lit(" "))
+        elif isinstance(atom, Choice):
+            if id(atom) not in memo:
+                yes, no = _text_only(atom.yes, memo), _text_only(atom.no, memo)
+                same = yes is atom.yes and no is atom.no
+                memo[id(atom)] = atom if same else replace(atom, yes=yes, no=no)
+            found.append(memo[id(atom)])
+        else:
+            found.append(atom)
+    return tuple(found)
+
+
 def has_choice(atoms: Atoms) -> bool:
     """Say whether a value hangs on anything."""
     return any(isinstance(a, Choice) for a in atoms)
