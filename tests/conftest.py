@@ -86,11 +86,11 @@ class Toy:
 
 
 @pytest.fixture
-def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def toy(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give an empty project in which only the toy surface is read; it is the current folder."""
     monkeypatch.setattr("meshlint.engine.gather.surfaces", lambda paths: iter([Toy()]))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
     (tmp_path / "meshlint.toml").write_text("")
     return tmp_path
 

@@ -33,3 +33,11 @@ class Options:
     cwd: Path = field(default_factory=Path.cwd)
     cache: bool = True
     tick: Callable[[int, int, str], None] | None = None
+
+    def asked(self) -> tuple[str, ...]:
+        """Give everything that decides the report, as texts, for the cache's key."""
+        settings = self.settings
+        file = settings.file.read_text("utf-8") if settings.file is not None else ""
+        lists = (self.select, self.extend_select, self.ignore, self.exclude, sorted(self.pins.items()))
+        values = sorted((name, str(value.data)) for name, value in self.environment.items())
+        return (str(settings.file), file, *map(repr, (*lists, values, self.world_size, self.gpu, str(self.cwd))))

@@ -1,67 +1,44 @@
-"""A run: from the paths that a person gave to the report."""
+"""A run: from the paths that a person gave to the report, out of the cache where nothing changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from meshlint import __version__
-from meshlint.config.launch import Launch
-from meshlint.config.registry import framework
-from meshlint.config.shapes.source import shapes_of
-from meshlint.config.surface import Context
-from meshlint.config.versions import resolve
-from meshlint.engine import gather, ruleset
-from meshlint.engine.house import problem_findings
-from meshlint.engine.judge import Ground, Judgement, judge
-from meshlint.engine.merge import Judged, merge
 from meshlint.engine.options import Options, UsageError
-from meshlint.engine.program import check_program
-from meshlint.engine.ruleset import RuleSet
-from meshlint.engine.suppress import Suppressions, house_findings
-from meshlint.finding import Coverage, Finding, Report
-from meshlint.place import Span
-from meshlint.rule import LaunchRule
+from meshlint.finding import Report
 from meshlint.sources.discover import Scope, discover
-from meshlint.sources.tree import Unreadable
+from meshlint.sources.tree import Tree, Unreadable
 
-
-@dataclass(slots=True)
-class Outcome:
-    """What judging gathers on its way."""
-
-    judgements: list[Judgement] = field(default_factory=list)
-    program: list[Judged] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+if TYPE_CHECKING:
+    from meshlint.engine.cache import Key
 
 
 def check(paths: Sequence[str], options: Options) -> Report:
     """Judge every launch, and the program, under the given paths. Raises UsageError for what cannot be asked."""
-    rules, notes = choose(options)
     scope = scope_of(paths, options)
-    context = gather.context_of(scope, options)
-    outcome = Outcome(notes=list(notes))
-    _check_launches(scope, context, options, rules, outcome)
-    outcome.program += check_program(scope, context, rules)
-    return _report(scope, context, options, rules, outcome)
+    where = _key(scope, options) if options.cache else None
+    report = _cached(where, scope)
+    if report is None:
+        from meshlint.engine.whole import check_scope
+
+        report, looked = check_scope(scope, options)
+        _keep(where, scope, looked, report)
+    return replace(report, sources=dict(_sources(scope, report)))
 
 
-def choose(options: Options) -> tuple[RuleSet, list[str]]:
-    """Choose the rules, by the command line before the settings; the notes say what cancels what."""
-    settings = options.settings
-    rules = ruleset.load()
-    select = options.select if options.select is not None else settings.select
-    extend = (*settings.extend_select, *options.extend_select)
-    try:
-        explicit = ruleset.narrow(rules, options.select or (), options.extend_select).selected
-        chosen = ruleset.narrow(rules, select, extend, (*settings.ignore, *options.ignore))
-    except ruleset.UnknownRule as error:
-        raise UsageError(str(error)) from None
-    chosen = replace(chosen, narrowed=bool(options.select or options.ignore))
-    cancelled = sorted(explicit - chosen.selected) if settings.ignore else []
-    notes = [f"{', '.join(cancelled)} was selected, but {settings.file} ignores it"] if cancelled else []
-    return chosen, notes
+def check_command(words: Sequence[str], options: Options) -> Report:
+    """Judge the command that a person is about to start, in this environment. Raises UsageError for none."""
+    if not words:
+        raise UsageError("there is no command behind `--`")
+    from meshlint.engine.gather import command_text
+    from meshlint.engine.whole import check_words
+
+    scope = scope_of((), options)
+    report = check_words(words, scope, options)
+    path, text = command_text(words)
+    return replace(report, sources={**dict(_sources(scope, report)), path: text})
 
 
 def scope_of(paths: Sequence[str], options: Options) -> Scope:
@@ -73,99 +50,36 @@ def scope_of(paths: Sequence[str], options: Options) -> Scope:
     return scope
 
 
-def _check_launches(scope: Scope, context: Context, options: Options, rules: RuleSet, outcome: Outcome) -> None:
-    entries = gather.entries(scope, context, outcome.failures)
-    active = rules.launch_rules()
-    for number, entry in enumerate(entries):
-        if options.tick is not None:
-            options.tick(number, len(entries), entry.path)
-        for variants in gather.launches(entry, context, options, outcome.failures):
-            judge_launch(variants, context, active, outcome)
-    context.problems += gather.unreadable(scope, context)
+def _key(scope: Scope, options: Options) -> Key:
+    from meshlint.engine.cache import folder, key
+
+    settings = options.settings
+    return key(folder(settings.cache_dir, settings.base), scope, options.asked())
 
 
-def judge_launch(variants: Sequence[Launch], context: Context, rules: Iterable[LaunchRule], outcome: Outcome) -> None:
-    """Judge one launch with all its variants."""
-    first = variants[0]
-    try:
-        model = framework(first.framework)
-    except KeyError:
-        outcome.failures.append(f"there is no framework `{first.framework}`, which {first.surface} asks for")
+def _cached(where: Key | None, scope: Scope) -> Report | None:
+    if where is None:
+        return None
+    from meshlint.engine.cache import load
+
+    return load(where, scope.root)
+
+
+def _keep(where: Key | None, scope: Scope, looked: frozenset[str], report: Report) -> None:
+    """Keep a report that is whole."""
+    if where is None or report.failures:
         return
-    judgement = judge(variants, Ground(model, resolve(first, model, context), shapes_of(context)), rules)
-    outcome.judgements.append(judgement)
-    outcome.failures += judgement.failures
+    from meshlint.engine.cache import store
+
+    store(where, scope.root, looked, report)
 
 
-def _report(scope: Scope, context: Context, options: Options, rules: RuleSet, outcome: Outcome) -> Report:
-    suppressions = Suppressions(context.tree, rules)
-    found = [judged for judgement in outcome.judgements for judged in judgement.judged]
-    judged = [*found, *outcome.program, *problem_findings(context.problems, scope.named, rules)]
-    judged = [suppressions.apply(one) for one in judged]
-    complete = not rules.narrowed and not scope.named and scope.asked == scope.files
-    read = sorted({path for one in outcome.judgements for path in one.reads} & set(scope.asked))
-    judged += house_findings(suppressions, read, outcome.judgements, complete)
-    findings = merge(_kept(judged, scope, options))
-    return Report(
-        version=__version__,
-        findings=tuple(findings),
-        coverage=tuple(
-            sorted((j.coverage for j in outcome.judgements), key=lambda c: (c.launch.span, c.launch.identity))
-        ),
-        rules=ruleset.describe(rules.rules),
-        notes=tuple(outcome.notes),
-        sources=dict(_sources(context, findings)),
-        files=len(scope.asked),
-        failures=tuple(outcome.failures),
-    )
-
-
-def _place(coverage: Coverage) -> tuple[Span, str]:
-    return (coverage.launch.span, coverage.launch.identity)
-
-
-def _kept(judged: list[Judged], scope: Scope, options: Options) -> list[Judged]:
-    """Leave out what `per-file-ignores` names."""
-    table = options.settings.per_file_ignores
-    if not table:
-        return judged
-    from pathspec import GitIgnoreSpec
-
-    base = options.settings.base or scope.root
-    specs = [(GitIgnoreSpec.from_lines([pattern]), codes) for pattern, codes in table.items()]
-
-    def kept(one: Judged) -> bool:
-        code = one.finding.code
-        file = scope.root / one.finding.span.path
-        relative = file.relative_to(base).as_posix() if file.is_relative_to(base) else one.finding.span.path
-        return not any(
-            spec.match_file(relative) and {code, code.rstrip("0123456789"), "ALL"} & set(codes) for spec, codes in specs
-        )
-
-    return [one for one in judged if kept(one)]
-
-
-def _sources(context: Context, findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
+def _sources(scope: Scope, report: Report) -> Iterator[tuple[str, str]]:
     """Give the text of every file that a finding speaks of."""
-    places = (span for f in findings for span in (f.span, *(related.span for related in f.related)))
+    tree = Tree(scope.root, scope.roots)
+    places = (span for f in report.findings for span in (f.span, *(related.span for related in f.related)))
     for path in sorted({span.path for span in places}):
         try:
-            yield path, context.tree.read(path).text
+            yield path, tree.read(path).text
         except Unreadable:
             continue
-
-
-def check_command(words: Sequence[str], options: Options) -> Report:
-    """Judge the command that a person is about to start, in this environment. Raises UsageError for none."""
-    if not words:
-        raise UsageError("there is no command behind `--`")
-    rules, notes = choose(options)
-    scope = scope_of((), options)
-    context = gather.context_of(scope, options)
-    outcome = Outcome(notes=list(notes))
-    active = rules.launch_rules()
-    for variants in gather.command_launches(words, context, options, outcome.failures):
-        judge_launch(variants, context, active, outcome)
-    report = _report(replace(scope, asked=(), named=frozenset()), context, options, rules, outcome)
-    path, text = gather.command_text(words)
-    return replace(report, sources={**report.sources, path: text})

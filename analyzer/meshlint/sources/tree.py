@@ -99,6 +99,11 @@ class Tree:
         real = os.path.join(known, name)
         return os.path.realpath(real) if os.path.islink(real) else real
 
+    def looked(self) -> frozenset[str]:
+        """Give every path that was looked at, as shown, found or not."""
+        found = (str(place) if isinstance(place, Path) else text for text, place in self._places.items())
+        return frozenset(self.shown(Path(text)) for text in (*self._places, *found))
+
     def read(self, path: str | Path, beside: str = "") -> Text:
         """Read a text file, or raise Unreadable with the reason in one sentence."""
         file = self.locate(path, beside)

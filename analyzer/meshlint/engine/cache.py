@@ -1,0 +1,178 @@
+"""Results kept between runs, outside the work tree: a run whose every input is as it was is not done again.
+
+The key is what was asked (paths, options, settings, rules, versions of meshlint and Python); the entry holds the
+report and every path that the run looked at, found or missing. Looking at a path is cheap, so all of them are looked
+at again; a file that changed close to the time of storing is compared by content. Anything wrong with the cache (not
+writable, broken, from another version) means that there is none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from meshlint.engine.packs import packs
+from meshlint.finding import Report
+from meshlint.sources.discover import Scope
+
+FORM = 1
+KEPT = 40
+"""Entries kept; the oldest go first."""
+RACY = 2.0
+"""Seconds: a file that changed so shortly before it was recorded may change again with the same time stamp."""
+MAX_BYTES = 64 * 1024 * 1024
+CODE = (".py", ".json", ".tsv")
+"""Files of a package that decide what a run says."""
+VARIABLES = ("HF_HUB_CACHE", "HF_HOME", "HOME")
+"""Variables of this process that decide where a run may look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Where an entry lies, and the time when its run began."""
+
+    file: Path
+    began: float
+
+
+def folder(named: str = "", base: Path | None = None) -> Path:
+    """Give the cache folder: the one of the settings, else the platform's."""
+    if named:
+        return (base or Path.cwd()) / Path(named).expanduser()
+    if sys.platform == "win32":
+        home = os.environ.get("LOCALAPPDATA") or str(Path.home())
+    elif sys.platform == "darwin":
+        home = str(Path.home() / "Library" / "Caches")
+    else:
+        home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(home) / "meshlint"
+
+
+def key(place: Path, scope: Scope, asked: Iterable[str]) -> Key:
+    """Give the key of a run; `asked` are the texts of everything that was asked."""
+    import hashlib
+
+    digest = hashlib.sha256()
+    surroundings = (
+        str(FORM),
+        sys.version,
+        *_code(),
+        *(os.environ.get(name, "") for name in VARIABLES),
+        *_stamps(sys.path),
+        *_stamps(f"{root}/.git/{name}" for root in scope.roots for name in ("index", "HEAD")),
+        *_stamps(_hub()),
+        str(scope.root),
+        *map(str, scope.roots),
+    )
+    for part in (*surroundings, "\1", *asked, "\1", *scope.files, "\1", *scope.asked, "\1", *sorted(scope.named)):
+        digest.update(part.encode("utf-8", "surrogatepass"))
+        digest.update(b"\0")
+    return Key(place / f"{digest.hexdigest()[:40]}.json", time.time())
+
+
+def _code() -> Iterable[str]:
+    """Give meshlint's own files and those of every pack, with size and time: another version has other rules."""
+    from importlib.util import find_spec
+
+    packages = {"meshlint"} | {entry.value.partition(":")[0].partition(".")[0] for entry in packs()}
+    for name in sorted(packages):
+        spec = find_spec(name)
+        for top in sorted(spec.submodule_search_locations or ()) if spec is not None else ():
+            for place, folders, files in os.walk(top):
+                folders[:] = sorted(folder for folder in folders if folder[0] not in "._")
+                for file in sorted(files):
+                    if file.endswith(CODE):
+                        yield f"{place}/{file} {_stat(f'{place}/{file}')}"
+
+
+def _hub() -> Iterable[str]:
+    """Give the folders where the hub's cache may lie: they change when a model arrives or goes."""
+    home = os.environ.get("HF_HOME") or os.path.expanduser("~/.cache/huggingface")  # noqa: PTH111
+    return (os.environ.get("HF_HUB_CACHE") or f"{home}/hub",)
+
+
+def _stamps(paths: Iterable[str]) -> Iterable[str]:
+    """Give paths with the time when each changed: a folder of packages changes with what is installed."""
+    for path in paths:
+        stamp = _stat(path)
+        yield f"{path} {stamp[1] if stamp else ''}"
+
+
+def load(where: Key, root: Path) -> Report | None:
+    """Give the report of an equal run, or None."""
+    from meshlint.engine.store import report_of
+
+    try:
+        if where.file.stat().st_size > MAX_BYTES:
+            return None
+        entry = json.loads(where.file.read_text("utf-8"))
+        if not all(_unchanged(root, path, stamp) for path, stamp in entry["looked"].items()):
+            return None
+        return report_of(entry["report"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def store(where: Key, root: Path, looked: Iterable[str], report: Report) -> None:
+    """Keep a report; whatever goes wrong is nobody's business."""
+    from meshlint.engine.store import report_data
+
+    try:
+        entry = {"looked": _recorded(root, looked, where.began), "report": report_data(report)}
+        where.file.parent.mkdir(parents=True, exist_ok=True)
+        draft = where.file.with_suffix(f".{os.getpid()}.new")
+        draft.write_text(json.dumps(entry), "utf-8")
+        draft.replace(where.file)
+        _prune(where.file.parent)
+    except (OSError, ValueError):
+        return
+
+
+def _recorded(root: Path, looked: Iterable[str], began: float) -> Mapping[str, Any]:
+    """Give for each path null where nothing is there, else its stamp, and its content's hash where that is young."""
+    found: dict[str, Any] = {}
+    for path in sorted(looked):
+        stamp = _stat(os.path.join(root, path))  # noqa: PTH118 - thousands of them
+        young = stamp is not None and stamp[1] / 1e9 > began - RACY
+        found[path] = [*stamp, _content(root / path)] if stamp is not None and young else stamp
+    return found
+
+
+def _unchanged(root: Path, path: str, stamp: Any) -> bool:
+    now = _stat(os.path.join(root, path))  # noqa: PTH118 - thousands of them
+    if stamp is None or now is None:
+        return stamp is now
+    if len(stamp) == len(now):
+        return bool(list(now) == stamp)
+    return _content(root / path) == str(stamp[-1])
+
+
+def _stat(path: str) -> tuple[int, int, int, int] | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - thousands of them
+    except (OSError, ValueError):
+        return None
+    if os.path.isdir(path):  # noqa: PTH112
+        return (0, found.st_mtime_ns, 0, found.st_ino)
+    return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+
+def _content(file: Path) -> str:
+    import hashlib
+
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
+    except OSError:
+        return ""
+
+
+def _prune(place: Path) -> None:
+    entries = sorted(place.glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
+    for file in entries[KEPT:]:
+        file.unlink(missing_ok=True)

@@ -1,0 +1,146 @@
+"""A run done in full: every launch read and judged, suppressed, merged and put into a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from meshlint import __version__
+from meshlint.config.launch import Launch
+from meshlint.config.registry import framework
+from meshlint.config.shapes.source import shapes_of
+from meshlint.config.surface import Context
+from meshlint.config.versions import resolve
+from meshlint.engine import gather, ruleset
+from meshlint.engine.house import problem_findings
+from meshlint.engine.judge import Ground, Judgement, judge
+from meshlint.engine.merge import Judged, merge
+from meshlint.engine.options import Options, UsageError
+from meshlint.engine.program import check_program
+from meshlint.engine.ruleset import RuleSet
+from meshlint.engine.suppress import Suppressions, house_findings
+from meshlint.finding import Coverage, Report
+from meshlint.place import Span
+from meshlint.rule import LaunchRule
+from meshlint.sources.discover import Scope
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What judging gathers on its way."""
+
+    judgements: list[Judgement] = field(default_factory=list)
+    program: list[Judged] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def check_scope(scope: Scope, options: Options) -> tuple[Report, frozenset[str]]:
+    """Judge what is in scope; give the report, and every path that was looked at. Raises UsageError."""
+    rules, notes = choose(options)
+    context = gather.context_of(scope, options)
+    outcome = Outcome(notes=list(notes))
+    _check_launches(scope, context, options, rules, outcome)
+    outcome.program += check_program(scope, context, rules)
+    return _report(scope, context, options, rules, outcome), context.tree.looked()
+
+
+def check_words(words: Sequence[str], scope: Scope, options: Options) -> Report:
+    """Judge a command line among the files of a scope. Raises UsageError."""
+    rules, notes = choose(options)
+    context = gather.context_of(scope, options)
+    outcome = Outcome(notes=list(notes))
+    active = rules.launch_rules()
+    for variants in gather.command_launches(words, context, options, outcome.failures):
+        judge_launch(variants, context, active, outcome)
+    return _report(replace(scope, asked=(), named=frozenset()), context, options, rules, outcome)
+
+
+def choose(options: Options) -> tuple[RuleSet, list[str]]:
+    """Choose the rules, by the command line before the settings; the notes say what cancels what."""
+    settings = options.settings
+    rules = ruleset.load()
+    select = options.select if options.select is not None else settings.select
+    extend = (*settings.extend_select, *options.extend_select)
+    try:
+        explicit = ruleset.narrow(rules, options.select or (), options.extend_select).selected
+        chosen = ruleset.narrow(rules, select, extend, (*settings.ignore, *options.ignore))
+    except ruleset.UnknownRule as error:
+        raise UsageError(str(error)) from None
+    chosen = replace(chosen, narrowed=bool(options.select or options.ignore))
+    cancelled = sorted(explicit - chosen.selected) if settings.ignore else []
+    notes = [f"{', '.join(cancelled)} was selected, but {settings.file} ignores it"] if cancelled else []
+    return chosen, notes
+
+
+def _check_launches(scope: Scope, context: Context, options: Options, rules: RuleSet, outcome: Outcome) -> None:
+    entries = gather.entries(scope, context, outcome.failures)
+    active = rules.launch_rules()
+    for number, entry in enumerate(entries):
+        if options.tick is not None:
+            options.tick(number, len(entries), entry.path)
+        for variants in gather.launches(entry, context, options, outcome.failures):
+            judge_launch(variants, context, active, outcome)
+    if options.tick is not None:
+        options.tick(len(entries), len(entries), "")
+    context.problems += gather.unreadable(scope, context)
+
+
+def judge_launch(variants: Sequence[Launch], context: Context, rules: Iterable[LaunchRule], outcome: Outcome) -> None:
+    """Judge one launch with all its variants."""
+    first = variants[0]
+    try:
+        model = framework(first.framework)
+    except KeyError:
+        outcome.failures.append(f"there is no framework `{first.framework}`, which {first.surface} asks for")
+        return
+    judgement = judge(variants, Ground(model, resolve(first, model, context), shapes_of(context)), rules)
+    outcome.judgements.append(judgement)
+    outcome.failures += judgement.failures
+
+
+def _report(scope: Scope, context: Context, options: Options, rules: RuleSet, outcome: Outcome) -> Report:
+    suppressions = Suppressions(context.tree, rules)
+    found = [judged for judgement in outcome.judgements for judged in judgement.judged]
+    judged = [*found, *outcome.program, *problem_findings(context.problems, scope.named, rules)]
+    judged = [suppressions.apply(one) for one in judged]
+    complete = not rules.narrowed and not scope.named and scope.asked == scope.files
+    read = sorted({path for one in outcome.judgements for path in one.reads} & set(scope.asked))
+    judged += house_findings(suppressions, read, outcome.judgements, complete)
+    findings = merge(_kept(judged, scope, options))
+    return Report(
+        version=__version__,
+        findings=tuple(findings),
+        coverage=tuple(
+            sorted((j.coverage for j in outcome.judgements), key=lambda c: (c.launch.span, c.launch.identity))
+        ),
+        rules=ruleset.describe(rules.rules),
+        notes=tuple(outcome.notes),
+        files=len(scope.asked),
+        failures=tuple(outcome.failures),
+    )
+
+
+def _place(coverage: Coverage) -> tuple[Span, str]:
+    return (coverage.launch.span, coverage.launch.identity)
+
+
+def _kept(judged: list[Judged], scope: Scope, options: Options) -> list[Judged]:
+    """Leave out what `per-file-ignores` names."""
+    table = options.settings.per_file_ignores
+    if not table:
+        return judged
+    from pathspec import GitIgnoreSpec
+
+    base = options.settings.base or scope.root
+    specs = [(GitIgnoreSpec.from_lines([pattern]), codes) for pattern, codes in table.items()]
+
+    def kept(one: Judged) -> bool:
+        code = one.finding.code
+        file = scope.root / one.finding.span.path
+        relative = file.relative_to(base).as_posix() if file.is_relative_to(base) else one.finding.span.path
+        return not any(
+            spec.match_file(relative) and {code, code.rstrip("0123456789"), "ALL"} & set(codes) for spec, codes in specs
+        )
+
+    return [one for one in judged if kept(one)]
