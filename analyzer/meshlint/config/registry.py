@@ -18,6 +18,7 @@ SURFACES: tuple[str, ...] = (
     "roll_yaml",
     "areal_yaml",
     "bridge_recipe",
+    "bridge_yaml",
     "nemo2_recipe",
     "slime_python",
     "shell",
@@ -36,7 +37,7 @@ ENDINGS: Mapping[str, tuple[str, ...]] = {
 }
 """How the paths end that a surface can claim: its module is imported only where one does. Without an entry, always."""
 
-COMMANDS: tuple[str, ...] = ("verl", "nemo_rl", "roll", "areal", "slime", "ms_swift", "megatron_lm")
+COMMANDS: tuple[str, ...] = ("verl", "nemo_rl", "roll", "areal", "slime", "ms_swift", "megatron_bridge", "megatron_lm")
 """Modules of `meshlint.config.commands`, each with a `READER`; the first that claims a command reads it."""
 
 FRAMEWORKS: tuple[str, ...] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from meshlint.config.python.values import (
     NONE,
     ClassVal,
     External,
+    Func,
     Leaf,
     Parser,
     Record,
@@ -33,7 +35,7 @@ class Option:
     flags: tuple[str, ...]
     dest: str
     action: str
-    kind: str
+    kind: Val | None
     count: Data
     fallback: Val
     required: bool
@@ -45,7 +47,8 @@ def parser(machine: Calls, site: CallSite) -> Val:
 
 
 def method(machine: Calls, receiver: Parser, name: str, site: CallSite) -> Val | None:
-    """Give what a parser's method gives."""
+    """Give what a parser's method gives; a function that fills a parser is not remembered."""
+    machine.asked += 1
     if name == "add_argument":
         option = _option(machine, site)
         if option is not None:
@@ -57,7 +60,6 @@ def method(machine: Calls, receiver: Parser, name: str, site: CallSite) -> Val |
         machine.put(receiver.state, "defaults", {**receiver.state["defaults"], **site.kwargs})
         return NONE
     if name in ("parse_args", "parse_known_args"):
-        machine.asked += 1
         given = _given(machine, site)
         names, rest = _parsed(machine, receiver, given, site)
         return names if name == "parse_args" else sequence("tuple", (names, rest))
@@ -83,7 +85,7 @@ def _option(machine: Calls, site: CallSite) -> Option | None:
         flags,
         name,
         how,
-        kind.name if isinstance(kind, External | ClassVal) else "" if kind is None else "?",
+        kind,
         count.data if isinstance(count, Leaf) else None,
         fallback,
         (isinstance(required, Leaf) and bool(required.data)) or not flags[0].startswith("-"),
@@ -127,19 +129,32 @@ def _read(machine: Calls, names: Record, options: tuple[Option, ...], given: tup
         word = words.pop(0)
         text = word.data if isinstance(word, Leaf) else None
         if not isinstance(text, str):
-            rest.append(word)
-            machine.taint(names, word.reason if isinstance(word, Unknown) else "a word is not known")
+            _unknown_word(machine, names, options, word, rest)
             continue
         flag, equals, inline = text.partition("=")
         option = _named(options, flag) if text.startswith("-") else None
         if option is not None:
             values: list[Word] = [Leaf(inline, word.origins)] if equals else []
-            machine.write(names, option.dest, _value(option, values, words, word))
+            machine.write(names, option.dest, _value(machine, option, values, words, word))
         elif places and not text.startswith("-"):
-            machine.write(names, places[0].dest, _value(places.pop(0), [word], words, word))
+            machine.write(names, places[0].dest, _value(machine, places.pop(0), [word], words, word))
         else:
             rest.append(word)
     return rest
+
+
+def _unknown_word(machine: Calls, names: Record, options: tuple[Option, ...], word: Word, rest: list[Word]) -> None:
+    """Place a word that is not known: `--flag=` and `key=` before the unknown part tell what it sets."""
+    reason = word.reason if isinstance(word, Unknown) else "a word is not known"
+    known = word.pieces[0].text if isinstance(word, Unknown) and word.pieces else ""
+    flag, equals, _ = (known or "").partition("=")
+    option = _named(options, flag) if equals and flag.startswith("-") else None
+    if option is not None:
+        machine.write(names, option.dest, Unknown(reason, word.origins))
+        return
+    rest.append(word)
+    if not equals:
+        machine.taint(names, reason)
 
 
 def _named(options: tuple[Option, ...], flag: str) -> Option | None:
@@ -150,7 +165,7 @@ def _named(options: tuple[Option, ...], flag: str) -> Option | None:
     return near[0] if len(near) == 1 else None
 
 
-def _value(option: Option, values: list[Word], words: list[Word], word: Word) -> Val:
+def _value(machine: Calls, option: Option, values: list[Word], words: list[Word], word: Word) -> Val:
     if option.action in ("store_true", "store_false"):
         return Leaf(option.action == "store_true", word.origins)
     if option.action == "BooleanOptionalAction":
@@ -161,23 +176,40 @@ def _value(option: Option, values: list[Word], words: list[Word], word: Word) ->
         while words and limit > 0 and not _is_flag(words[0]):
             values.append(words.pop(0))
             limit -= 1
-        return sequence("list", tuple(_typed(option, v) for v in values), word.origins)
+        return sequence("list", tuple(_typed(machine, option, v) for v in values), word.origins)
     if not values and words and not (option.count == "?" and _is_flag(words[0])):
         values.append(words.pop(0))
-    return _typed(option, values[0]) if values else Unknown("its value is missing", word.origins)
+    return _typed(machine, option, values[0]) if values else Unknown("its value is missing", word.origins)
 
 
 def _is_flag(word: Word) -> bool:
     return isinstance(word, Leaf) and str(word.data).startswith("--")
 
 
-def _typed(option: Option, word: Word) -> Val:
-    if not isinstance(word, Leaf) or not option.kind or option.kind == "str":
+def _typed(machine: Calls, option: Option, word: Word) -> Val:
+    """Give a word as the option's `type` reads it: a plain type, or a function of the tree that is called."""
+    kind = option.kind
+    if not isinstance(word, Leaf) or kind is None:
         return word
-    kinds = {"int": int, "float": float}
-    try:
-        if option.kind in kinds and len(str(word.data)) < 40:
-            return replace(word, data=kinds[option.kind](word.data), pieces=())
-    except ValueError:
-        return Unknown(f"{word.data!r} is no {option.kind}", word.origins)
-    return Unknown(f"`{option.kind}` reads {word.data!r} in its own way", word.origins)
+    if isinstance(kind, External):
+        if kind.name in ("str", "Path"):
+            return word
+        plain = {"int": int, "float": float}.get(kind.name)
+        try:
+            if plain is not None and len(str(word.data)) < 40:
+                return replace(word, data=plain(word.data), pieces=())
+        except ValueError:
+            return Unknown(f"{word.data!r} is no {kind.name}", word.origins)
+        return Unknown(f"`{kind.name}` reads {word.data!r} in its own way", word.origins)
+    read = machine.call(kind, CallSite(machine.caches.call(_node_of(kind)), (word,), {}))
+    if isinstance(read, Leaf):
+        return replace(read, origins=word.origins)
+    return Unknown(read.reason, word.origins) if isinstance(read, Unknown) else read
+
+
+def _node_of(kind: Val) -> ast.AST:
+    """Give a node that stands for the call of a reader, one for each reader."""
+    return kind.node if isinstance(kind, Func | ClassVal) else _ANYWHERE
+
+
+_ANYWHERE = ast.Name("type", ast.Load(), lineno=1, col_offset=0, end_lineno=1, end_col_offset=1)

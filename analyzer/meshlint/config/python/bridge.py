@@ -129,11 +129,8 @@ def merged(machine: Calls, callee: Val, site: CallSite) -> Val | None:
         return None
     from meshlint.config.python import overrides
 
-    overrides.apply_file(machine, config, site.argument(2, "config_filepath") or site.kwargs.get("config_file"))
-    words = site.kwargs.get("cli_overrides")
-    if words is None and len(site.args) > 1:
-        words = site.args[1]
-    overrides.apply_words(machine, config, words)
+    overrides.apply_file(machine, config, site.argument(1, "config_filepath"))
+    overrides.apply_words(machine, config, site.argument(2, "cli_overrides"))
     return config
 
 
@@ -277,6 +274,12 @@ def loads(machine: Calls, callee: Val, site: CallSite) -> tuple[Record | None, I
 
 _WORKLOAD = ("model_family_name", "model_recipe_name", "gpu", "compute_dtype", "task", "config_variant")
 
+_QUIET = """
+validate finalize print_yaml to_yaml to_dict print_diff print set_logging_level setup initialize_model_parallel
+provide_distributed_model register_pre_wrap_hook register_post_wrap_hook apply_environment_variables
+runtime_config_update
+"""
+
 KNOWLEDGE = Knowledge(
     calls={
         "from_hf_pretrained": from_pretrained,
@@ -308,22 +311,7 @@ KNOWLEDGE = Knowledge(
         "provide_distributed_model": builds_groups,
         "load_megatron_model": loads,
     },
+    has=frozenset(FIELDS) - {"cuda_graph_modules"},
     opaque=opaque,
-    quiet=frozenset(
-        [
-            "validate",
-            "finalize",
-            "print_yaml",
-            "to_yaml",
-            "to_dict",
-            "print_diff",
-            "print",
-            "set_logging_level",
-            "setup",
-            "initialize_model_parallel",
-            "provide_distributed_model",
-            "register_pre_wrap_hook",
-            "register_post_wrap_hook",
-        ]
-    ),
+    quiet=frozenset(_QUIET.split()),
 )

@@ -13,7 +13,7 @@ from meshlint.config.python.program import Module, Program
 from meshlint.config.python.statements import Statements
 from meshlint.config.python.values import ClassVal, Func, Leaf, Record, Seq, Site, Unknown, Unset, Val
 from meshlint.config.value import Data
-from meshlint.sources.python import uncollected
+from meshlint.sources.python import Source, uncollected
 
 MAX_VARIANTS = 16
 
@@ -46,6 +46,10 @@ class Session:
     def over(cls, program: Program, surface: str, knowledge: Knowledge, environment: Mapping[str, Data]) -> Session:
         """Start a session."""
         return cls(program, surface, knowledge, environment, Caches(surface))
+
+    def anchor(self) -> Module:
+        """Give an empty module: where something runs that stands in no file."""
+        return Module("", Source("", ast.Module([], []), [""]), state="done")
 
     def machine(self, decisions: Mapping[Site, bool], argv: tuple[Leaf | Unknown, ...] | None = None) -> Statements:
         """Make a machine for one run."""
@@ -99,7 +103,8 @@ class Session:
         argv: tuple[Leaf | Unknown, ...] | None,
     ) -> Outcome:
         machine = self.machine(decisions, argv)
-        machine.touched[module.path] = None
+        if module.path:
+            machine.touched[module.path] = None
         machine.frame = Frame(module, {})
         failed = ""
         value: Val = Leaf(None)

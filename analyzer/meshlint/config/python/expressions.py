@@ -174,11 +174,13 @@ class Expressions(Machine):
         if value is None:
             return self.unknown(node, f"`{node.id}` is not defined in what was read")
         if node.id in self.knowledge.tracked and isinstance(value, Leaf):
-            return self._tracked(value, node.id)
+            return self._tracked(value, node.id, node)
         return value
 
-    def _tracked(self, value: Leaf, name: str) -> Leaf:
-        first = value.origins[0] if value.origins else None
+    def _tracked(self, value: Leaf, name: str, node: ast.AST) -> Leaf:
+        if value.data is None:
+            return value
+        first = value.origins[0] if value.origins else self.origin(node)
         marked = self.marked(value, (Dep(name, value.data, first),))
         return marked if isinstance(marked, Leaf) else value
 
@@ -285,7 +287,7 @@ class Expressions(Machine):
         if value is None:
             return self.unknown(node, f"`{self.frame.module.source.text(node)}` is not set in what was read", base)
         if isinstance(value, Leaf) and node.attr in self.knowledge.tracked:
-            return self._tracked(value, node.attr)
+            return self._tracked(value, node.attr, node)
         return value
 
     def attribute(self, base: Val, name: str) -> Val | None:
@@ -322,6 +324,8 @@ class Expressions(Machine):
         found = self._of_class(record, name)
         if found is not None:
             return found
+        if record.type == "Namespace":
+            return None
         if name in self.knowledge.calls or name in self.knowledge.sinks or name in self.knowledge.quiet:
             return Bound(record, name)
         if name in self.knowledge.reads and not record.open.startswith("the recipe"):
@@ -418,7 +422,9 @@ class Expressions(Machine):
             found = self.record_attribute(base, name)
             if found is None:
                 return True
-            return None if isinstance(found, Unknown) and not base.slots.get(name) else False
+            if isinstance(found, Unknown) and not base.slots.get(name):
+                return False if name in self.knowledge.has else None
+            return False
         if isinstance(base, Leaf):
             return None if isinstance(base.data, str) else True
         if isinstance(base, ModuleVal):

@@ -223,7 +223,7 @@ def _getattr(machine: Calls, site: CallSite) -> Val:
     if value is None or (isinstance(value, Bound) and isinstance(value.receiver, Leaf)):
         return machine.unknown(site.node, f"`{name}` is not set in what was read", base)
     if isinstance(value, Leaf) and name in machine.knowledge.tracked:
-        return machine._tracked(value, name)
+        return machine._tracked(value, name, site.node)
     return value
 
 
@@ -601,6 +601,7 @@ _FUNCTIONS: Mapping[str, Callable[[Calls, CallSite], Val]] = {
     "deepcopy": _deepcopy,
     "asdict": _asdict,
     "partial": _partial,
+    "typing.cast": lambda machine, site: site.args[1] if len(site.args) == 2 else NONE,
     "importlib.import_module": _import_module,
     "os.path.join": _path_join,
     "os.path.abspath": _path_of_file,

@@ -65,9 +65,21 @@ def from_words(machine: Calls, words: Val | None) -> Iterator[Layer]:
             continue
         key, equals, text = word.data.partition("=")
         if equals:
-            yield key.lstrip("+"), _scalar(text, word.origins)
+            yield key.lstrip("+"), _scalar(text, _after(word, len(key) + 1))
         elif key.startswith("~"):
             yield key[1:], Leaf(None, word.origins)
+
+
+def _after(word: Leaf, start: int) -> tuple[Origin, ...]:
+    """Give the places that made a word from an offset on: of `f"{key}={value}"`, those of the value."""
+    found: list[Origin] = []
+    offset = 0
+    for piece in word.pieces:
+        end = offset + len(piece.text or "")
+        if end > start:
+            found += [o for o in piece.origins if o not in found]
+        offset = end
+    return tuple(found) or word.origins
 
 
 def _scalar(text: str, origins: tuple[Origin, ...]) -> Val:

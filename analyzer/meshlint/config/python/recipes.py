@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from meshlint.config.python.calls import Calls
 from meshlint.config.python.machine import CallSite
 from meshlint.config.python.program import Program
-from meshlint.config.python.values import Leaf, Record, Unknown, Val
+from meshlint.config.python.values import Leaf, Record, Unknown, Val, sequence
+
+if TYPE_CHECKING:
+    from meshlint.config.python.explore import Outcome, Session
+    from meshlint.config.python.statements import Statements
 
 CONTAINER = "ConfigContainer"
 PACKAGES = ("megatron.bridge.recipes", "megatron.bridge.perf_recipes")
@@ -114,3 +120,87 @@ def recipe_paths(program: Program) -> dict[str, str]:
             if line.startswith("def "):
                 found.setdefault(line[4:].partition("(")[0].strip(), path)
     return found
+
+
+OPTIONS: Mapping[str, str] = {
+    "-ms": "train.train_iters",
+    "--max_steps": "train.train_iters",
+    "-gb": "train.global_batch_size",
+    "--global_batch_size": "train.global_batch_size",
+    "-mb": "train.micro_batch_size",
+    "--micro_batch_size": "train.micro_batch_size",
+    "-sl": "dataset.seq_length",
+    "--seq_length": "dataset.seq_length",
+    "-tp": "model.tensor_model_parallel_size",
+    "--tensor_model_parallel_size": "model.tensor_model_parallel_size",
+    "-pp": "model.pipeline_model_parallel_size",
+    "--pipeline_model_parallel_size": "model.pipeline_model_parallel_size",
+    "-cp": "model.context_parallel_size",
+    "--context_parallel_size": "model.context_parallel_size",
+    "-vp": "model.virtual_pipeline_model_parallel_size",
+    "--virtual_pipeline_model_parallel_size": "model.virtual_pipeline_model_parallel_size",
+    "-ep": "model.expert_model_parallel_size",
+    "--expert_model_parallel_size": "model.expert_model_parallel_size",
+    "-etp": "model.expert_tensor_parallel_size",
+    "--expert_tensor_parallel_size": "model.expert_tensor_parallel_size",
+}
+"""Options of `run_recipe.py` that stand for overrides (scripts/training/run_recipe.py:110 at main 067f987df)."""
+
+
+def run_by_name(session: Session, argv: tuple[Leaf | Unknown, ...]) -> list[Outcome]:
+    """Take the recipe that `--recipe NAME` names and apply the other words, without the runner's own source."""
+    from meshlint.config.python import overrides
+
+    name, early, late = _words(argv)
+    anchor = session.anchor()
+
+    def run(machine: Statements) -> Val:
+        site = CallSite(machine.caches.call(anchor.source.tree), (), {})
+        config = by_name(machine, name, site) if name is not None else Record(CONTAINER, open="no recipe is named")
+        if not isinstance(config, Record):
+            config = Record(CONTAINER, open="what the recipe gives is not known")
+        overrides.apply(machine, config, tuple(early))
+        overrides.apply_words(machine, config, sequence("list", tuple(late)))
+        _sync_length(machine, config)
+        return config
+
+    return session.explore(anchor, run, argv)
+
+
+def _words(
+    argv: tuple[Leaf | Unknown, ...],
+) -> tuple[Leaf | None, list[tuple[str, Val]], list[Leaf | Unknown]]:
+    """Tell the recipe's name, the options that stand for overrides, and the overrides."""
+    name: Leaf | None = None
+    early: list[tuple[str, Val]] = []
+    late: list[Leaf | Unknown] = []
+    words = list(argv)
+    while words:
+        word = words.pop(0)
+        text = word.data if isinstance(word, Leaf) else None
+        if not isinstance(text, str):
+            late.append(word)
+        elif text in OPTIONS and words:
+            early.append((OPTIONS[text], _number(words.pop(0))))
+        elif text == "--recipe" and words:
+            following = words.pop(0)
+            name = following if isinstance(following, Leaf) else None
+        elif not text.startswith("-") and "=" in text:
+            late.append(word)
+    return name, early, late
+
+
+def _number(word: Leaf | Unknown) -> Val:
+    if isinstance(word, Leaf) and str(word.data).lstrip("-").isdigit() and len(str(word.data)) < 18:
+        return Leaf(int(str(word.data)), word.origins)
+    return word
+
+
+def _sync_length(machine: Calls, config: Record) -> None:
+    """Copy the dataset's length to the model, as the runner does after overrides (recipe_runner.py, at main)."""
+    model, dataset = machine.record_attribute(config, "model"), machine.record_attribute(config, "dataset")
+    if not isinstance(model, Record) or not isinstance(dataset, Record):
+        return
+    length = machine.record_attribute(dataset, "seq_length") or machine.record_attribute(dataset, "sequence_length")
+    if isinstance(length, Leaf) and length.data is not None:
+        machine.write(model, "seq_length", length)

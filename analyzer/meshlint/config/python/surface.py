@@ -100,15 +100,15 @@ class PythonSurface:
         text = session.program.text(module.path)
         if not any(f"{name}(" in text for name in self.knowledge.sinks):
             return
-        callers = starters(module.source.tree, frozenset(self.knowledge.sinks))
-        if not callers:
+        names = frozenset(self.knowledge.sinks)
+        if not _calls_one_of(module.source.tree, names):
             return
         seen: set[str] = set()
         if has_main(module.source.tree):
             yield from self._of_sinks(session, session.script(module), module, seen)
         if session.program.in_package(module.path):
             return
-        for node, owner in callers:
+        for node, owner in starters(module.source.tree, names):
             scope = f"{owner}.{node.name}" if owner else node.name
             if scope not in seen:
                 yield from self._of_sinks(session, session.function(module, node, owner), module, seen)
@@ -160,17 +160,11 @@ def _line(span: Span) -> Span:
 def starters(tree: ast.Module, names: frozenset[str]) -> list[tuple[ast.FunctionDef, str]]:
     """Give the functions, of classes too, whose own statements call something that starts a run."""
     found: list[tuple[ast.FunctionDef, str]] = []
-    top = False
     for statement in tree.body:
         members = statement.body if isinstance(statement, ast.ClassDef) else [statement]
         owner = statement.name if isinstance(statement, ast.ClassDef) else ""
-        for member in members:
-            if not _calls_one_of(member, names):
-                continue
-            if isinstance(member, ast.FunctionDef):
-                found.append((member, owner))
-            top = top or not owner
-    return found if found or not top else []
+        found += [(m, owner) for m in members if isinstance(m, ast.FunctionDef) and _calls_one_of(m, names)]
+    return found
 
 
 def _calls_one_of(node: ast.AST, names: frozenset[str]) -> bool:

@@ -30,7 +30,8 @@ def _accepts(outcome: Outcome) -> bool:
     return any(row.key.startswith("model.") or row.key in ("*", "@model_id") for row in outcome.rows)
 
 
-def _entry(sink: Sink) -> str:
+def entry_of(sink: Sink) -> str:
+    """Give the entry that a call starts: `train`, `provider` or `load`."""
     return _ENTRIES.get(sink.name, "train")
 
 
@@ -41,5 +42,5 @@ SURFACE = PythonSurface(
     speaks=_speaks,
     candidate=is_candidate,
     accepts=_accepts,
-    entry_of=_entry,
+    entry_of=entry_of,
 )
