@@ -3,7 +3,8 @@
     MESHLINT_MIRRORS=/folder/of/mirrors python tests/tools/corpus.py bugs.jsonl [--held-out] [word ...]
 
 The mirrors are git folders `OWNER+NAME/repo`. A third of the corpus, chosen by hash, is held out and judged only with
-`--held-out`. Words narrow the entries by repository or commit. Only the files of an entry and what they import are read.
+`--held-out`. Words narrow the entries by repository or commit. Only the files of an entry and what they import are
+read.
 """
 
 from __future__ import annotations
@@ -107,10 +108,8 @@ def main(words: list[str]) -> int:
         total[1] += bool(gone)
         mark = "found" if gone else "stays" if bad else "-"
         name = entry["repo"].split("/")[1]
-        print(
-            f"{mark:6}{entry['kind']} {entry['decidable_class']:6}{name:18}{entry['fix_commit'][:9]} {entry['function'][:50]}",
-            flush=True,
-        )
+        label = f"{entry['kind']} {entry['decidable_class']:6}{name:18}{entry['fix_commit'][:9]}"
+        print(f"{mark:6}{label} {entry['function'][:50]}", flush=True)
         for fault in bad:
             here = "  +" if fault in gone else "  ="
             print(f"        {here} {fault.code} {fault.severity.value} {fault.span} {fault.scope}", flush=True)

@@ -79,7 +79,7 @@ class Linker:
             shared = _shared(root, here)
             if shared == len(root):
                 value = (1000 + shared, -len(root))
-            elif single:
+            elif single and not path.endswith("/__init__.py"):
                 continue
             else:
                 value = (shared, -len(root))

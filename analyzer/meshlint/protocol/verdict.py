@@ -16,7 +16,7 @@ from meshlint.mesh.choose import Facts
 from meshlint.mesh.classify import Row, call_in_gate_function, code_of, row
 from meshlint.mesh.dims import ALL, Axes
 from meshlint.mesh.draw import draw, traces
-from meshlint.mesh.gate import atoms
+from meshlint.mesh.gate import Origin, atoms
 from meshlint.mesh.group import Group
 from meshlint.mesh.pairing import Instead, pairing
 from meshlint.mesh.segment import condition_of
@@ -338,12 +338,13 @@ def _guessed(fault: Fault) -> bool:
         return True
     if fault.node is None:
         return False
-    return any(atom.var for atom in atoms(condition_of(fault.node)))
+    return any(atom.var or atom.args[1:2] == (Origin.UNKNOWN,) for atom in atoms(condition_of(fault.node)))
 
 
 def _opaque(node: Alt | Loop) -> bool:
-    """Say whether a gate rests on an unknown function of what varies: that is no evidence that it differs."""
-    return any(atom.var and not atom.local for atom in atoms(condition_of(node)))
+    """Say whether a gate rests on an unknown function of what varies, or on one of several values of an attribute."""
+    facts = [atom for atom in atoms(condition_of(node)) if atom.op == "atom"]
+    return any((atom.var and not atom.local) or str(atom.args[0]).endswith(" which") for atom in facts)
 
 
 def _outcome(fault: Fault, instead: tuple[Instead, ...]) -> Outcome:

@@ -1485,7 +1485,8 @@ class Walker:
 _METHODS = {
     "C": "const", "N": "name", "A": "attribute", "S": "subscript", "K": "call", "B": "bool", "U": "unary",
     "M": "binary", "Q": "compare", "I": "ternary", "T": "sequence", "L": "sequence", "E": "sequence",
-    "D": "dict", "F": "lambda", "G": "comprehension", "*": "star", "W": "walrus", "Y": "yield", "J": "fstring", "X": "unknown",
+    "D": "dict", "F": "lambda", "G": "comprehension", "*": "star", "W": "walrus", "Y": "yield",
+    "J": "fstring", "X": "unknown",
 }  # fmt: skip
 
 
