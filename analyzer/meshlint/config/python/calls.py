@@ -89,14 +89,15 @@ class Calls(Expressions):
             bound = CallSite(site.node, (*callee.args, *site.args), {**dict(callee.kwargs), **site.kwargs}, site.rest)
             return self.call(callee.callee, bound)
         name = _name_of(callee)
-        self._sink(name, callee, site)
+        if self._sink(name, callee, site):
+            return self.unknown(site.node, f"`{name}` starts the run")
         known = self.knowledge.calls.get(name)
         if known is not None:
             found = known(self, callee, site)
             if found is not None:
                 return found
         if isinstance(callee, Func):
-            if self.knowledge.opaque(callee.module.path):
+            if self.knowledge.opaque(callee.module.path) and not _handles_config(name, site):
                 return self._outside(External(callee.name), name, site)
             return self.call_function(callee, site)
         if isinstance(callee, ClassVal):
@@ -106,15 +107,15 @@ class Calls(Expressions):
             return found
         return self._outside(callee, name, site)
 
-    def _sink(self, name: str, callee: Val, site: CallSite) -> None:
-        """Record a call that starts something, with the config as it is at that moment."""
+    def _sink(self, name: str, callee: Val, site: CallSite) -> bool:
+        """Record a call that starts something, with the config as it is at that moment; says whether it does."""
         wanted = self.knowledge.sinks.get(name)
-        if wanted is None:
-            return
-        found = wanted(self, callee, site)
-        if found is not None:
-            record, written = found
-            self.sinks.append(Sink(name, site, self.frame.module, self.frame.scope, tuple(written), record))
+        found = wanted(self, callee, site) if wanted is not None else None
+        if found is None:
+            return False
+        record, written = found
+        self.sinks.append(Sink(name, site, self.frame.module, self.frame.scope, tuple(written), record))
+        return True
 
     def _outside(self, callee: Val, name: str, site: CallSite) -> Val:
         if isinstance(callee, Bound):
@@ -331,6 +332,13 @@ def _name_of(callee: Val) -> str:
     if isinstance(callee, Func | ClassVal | External | Bound):
         return callee.name
     return ""
+
+
+def _handles_config(name: str, site: CallSite) -> bool:
+    """Say whether a function of a library sets something on an object that it is handed."""
+    if not name.lstrip("_").startswith(("set", "apply", "enable", "disable", "update", "clear", "configure")):
+        return False
+    return any(isinstance(value, Record) for value in (*site.args, *site.kwargs.values()))
 
 
 def _several(values: tuple[Val, ...]) -> bool:

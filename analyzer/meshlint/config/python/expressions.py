@@ -6,6 +6,7 @@ import ast
 import operator
 from collections.abc import Callable, Mapping
 from itertools import islice
+from pathlib import PurePosixPath
 from typing import Any
 
 from meshlint.config.python.machine import (
@@ -308,6 +309,8 @@ class Expressions(Machine):
             return Leaf(base.name) if isinstance(base, Func) else None
         if isinstance(base, Func):
             return None
+        if isinstance(base, Leaf) and isinstance(base.data, str) and name in ("parent", "name", "stem"):
+            return Leaf(str(getattr(PurePosixPath(base.data), name)), base.origins)
         return Bound(base, name)
 
     def record_attribute(self, record: Record, name: str) -> Val | None:
@@ -528,8 +531,9 @@ class Expressions(Machine):
             return merged
         if kind is ast.Add and (_is_text(left) or _is_text(right)):
             return self.joined(node, [*string_pieces(left), *string_pieces(right)], left, right)
-        if kind is ast.Div and isinstance(left, External | Record):
-            return self.unknown(node, "a path is not evaluated", left, right)
+        if kind is ast.Div and isinstance(left, Leaf) and isinstance(left.data, str) and _is_text(right):
+            pieces = [*string_pieces(left), Piece("/", left.origins), *string_pieces(right)]
+            return self.joined(node, pieces, left, right)
         if not isinstance(left, Leaf) or not isinstance(right, Leaf):
             return self.unknown(node, f"`{self.frame.module.source.text(node)}` is not known", left, right)
         return self._arithmetic(node, kind, left, right)

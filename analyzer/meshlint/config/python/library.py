@@ -426,6 +426,10 @@ _TEXT_METHODS = frozenset(
 
 def _text(machine: Calls, receiver: Leaf, name: str, site: CallSite) -> Val | None:
     plain = [a.data if isinstance(a, Leaf) else MISSING for a in site.args]
+    if name in ("resolve", "absolute", "expanduser", "as_posix"):
+        return receiver
+    if name in ("exists", "is_file", "is_dir"):
+        return _exists(machine, receiver, site)
     if name == "join" and len(site.args) == 1:
         return _text_join(machine, receiver, site)
     if name == "format":
@@ -446,6 +450,24 @@ def _text(machine: Calls, receiver: Leaf, name: str, site: CallSite) -> Val | No
     if isinstance(result, list | tuple):
         return sequence("list", tuple(machine.computed(site.node, r, receiver) for r in result[:MAX_ITEMS]))
     return machine.computed(site.node, result, receiver)
+
+
+def _exists(machine: Calls, receiver: Leaf, site: CallSite) -> Val:
+    """Ask for a file that a path names; one that is not in the tree may be on the machine that runs it."""
+    if machine.program.tree.exists(str(receiver.data)):
+        return machine.computed(site.node, True, receiver)
+    return machine.unknown(site.node, "whether the file is there is not known", receiver)
+
+
+def _asked_for(machine: Calls, site: CallSite) -> Val:
+    path = site.args[0] if site.args else NONE
+    if isinstance(path, Leaf) and isinstance(path.data, str):
+        return _exists(machine, path, site)
+    return machine.unknown(site.node, "whether the file is there is not known", path)
+
+
+def _path(machine: Calls, site: CallSite) -> Val:
+    return _path_join(machine, site) if len(site.args) > 1 else _path_of_file(machine, site)
 
 
 def _texts(value: Val) -> bool:
@@ -603,6 +625,10 @@ _FUNCTIONS: Mapping[str, Callable[[Calls, CallSite], Val]] = {
     "partial": _partial,
     "typing.cast": lambda machine, site: site.args[1] if len(site.args) == 2 else NONE,
     "importlib.import_module": _import_module,
+    "pathlib.Path": _path,
+    "pathlib.PurePath": _path,
+    "os.path.exists": lambda machine, site: _asked_for(machine, site),
+    "os.path.isfile": lambda machine, site: _asked_for(machine, site),
     "os.path.join": _path_join,
     "os.path.abspath": _path_of_file,
     "os.path.realpath": _path_of_file,
