@@ -1,10 +1,10 @@
 """Judge real bugs: the parent of each fix must be flagged in its files, and that fault must be gone at the fix.
 
-    MESHLINT_MIRRORS=/folder/of/mirrors python tests/tools/corpus.py bugs.jsonl [--held-out] [word ...]
+    MESHLINT_MIRRORS=/folder/of/mirrors python tests/tools/corpus.py bugs.jsonl [--held-out] [--all] [word ...]
 
 The mirrors are git folders `OWNER+NAME/repo`. A third of the corpus, chosen by hash, is held out and judged only with
-`--held-out`. Words narrow the entries by repository or commit. Only the files of an entry and what they import are
-read.
+`--held-out`. Words narrow the entries by repository or commit. Entries that
+cannot be decided statically are left out without `--all`. Only the files of an entry and what they import are read.
 """
 
 from __future__ import annotations
@@ -91,11 +91,14 @@ def main(words: list[str]) -> int:
         print("skipped: MESHLINT_MIRRORS names no folder of mirrors")
         return 0
     hidden = "--held-out" in words
-    words = [w for w in words if not w.startswith("--")]
+    flags = {w for w in words if w.startswith("--")}
+    words = [w for w in words if w not in flags]
     sums: dict[tuple[str, str], list[int]] = {}
     for line in Path(words[0]).read_text().splitlines():
         entry = json.loads(line)
         if entry["kind"] not in KINDS or held_out(entry) is not hidden:
+            continue
+        if entry["decidable_class"] == "no" and "--all" not in flags:
             continue
         if words[1:] and not any(w in entry["repo"] or entry["fix_commit"].startswith(w) for w in words[1:]):
             continue

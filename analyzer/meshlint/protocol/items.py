@@ -181,6 +181,18 @@ def has_events(items: list[Item]) -> bool:
     return False
 
 
+def has_exits(items: list[Item]) -> bool:
+    """Say whether some rank can leave what encloses the items."""
+    for item in items:
+        if isinstance(item, ExitItem):
+            return True
+        if isinstance(item, AltItem) and (has_exits(item.then) or has_exits(item.otherwise)):
+            return True
+        if isinstance(item, BlockItem) and has_exits(item.body):
+            return True
+    return False
+
+
 def leaves(items: list[Item]) -> ExitItem | None:
     """Give the exit that a branch surely takes, if it takes one."""
     for item in items:

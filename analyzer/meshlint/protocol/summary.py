@@ -488,6 +488,7 @@ class Engine:
         if entry is not None and entry.attribute:
             return walker.modelled(entry, [], {}, None, target.name)
         values = [v for n, v in self.linker.files[target.path].assigns if n == name]
+        values = [v for v in values if v != ("C", None)] or values
         if len(values) == 1 and values[0][0] in ("C", "K", "N", "A", "T", "L", "Q", "B", "U"):
             return replace(walker.eval(values[0]), text=name)
         return self.domain.by_name(name, target.name, name)

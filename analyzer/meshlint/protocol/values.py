@@ -116,8 +116,9 @@ class Work:
 class V:
     """One abstract value.
 
-    `null` is the condition under which it is None (None: not worked out yet); `label` names the payload (a batch key, or `~name` of
-    the variable that holds it); `buf` tells storage apart, so that a reduction in place reaches every alias; `text` is how the source spells it.
+    `null` is the condition under which it is None (None: not worked out yet). `label` names the payload: a batch key,
+    or `~name` of the variable that holds it. `buf` tells storage apart, so that a reduction in place reaches every
+    alias. `text` is how the source spells it.
     """
 
     expr: Expr

@@ -24,6 +24,7 @@ from meshlint.mesh.simulate import Options, Verdict
 from meshlint.mesh.term import Alt, Loop, Node, Op, Site, walk
 from meshlint.place import Span
 from meshlint.protocol.facts import FileFacts
+from meshlint.protocol.forwarding import Omitted, not_forwarded, switched_off
 from meshlint.protocol.roots import Root, root_term, roots_of
 from meshlint.protocol.stages import STAGE_NAMES, Answer, Differ, Missing, ask
 from meshlint.protocol.summary import Engine, Exhausted
@@ -112,7 +113,9 @@ class Verdicts:
             term = self.terms[root]
             if self._varies_here(term):
                 for fault in self._judged(term):
-                    own.setdefault(fault.key, Found(root, term, fault))
+                    known = own.get(fault.key)
+                    if known is None or _depth(fault) < _depth(known.fault):
+                        own[fault.key] = Found(root, term, fault)
         told_stages = list(self._stages(roots))
         gone = {fault.scope for fault in told_stages if fault.code == "PKD007"}
         kept = [found for found in own.values() if self._stands(found)]
@@ -122,6 +125,7 @@ class Verdicts:
         told |= {
             fault.subject + str(fault.span): fault for fault in told_stages if (fault.code, fault.scope) not in shown
         }
+        told |= {fault.subject + str(fault.span): fault for fault in self._omitted(sorted(set(paths)))}
         return sorted(told.values(), key=lambda fault: (fault.span, fault.code, fault.subject))
 
     def _roots(self, paths: Iterable[str]) -> Iterator[Root]:
@@ -247,6 +251,16 @@ class Verdicts:
             f"{name}|{missing.key}|{absent}", name,
         )  # fmt: skip
 
+    def _omitted(self, paths: Iterable[str]) -> Iterator[CodeFault]:
+        """Give the calls that leave a group out."""
+        wanted = {path for path in paths if not _is_test(path)}
+        for path in sorted(self.engine.linker.files):
+            for definition in self.engine.linker.files[path].definitions[1:]:
+                if path in wanted:
+                    yield from map(_on_the_world, not_forwarded(self.engine, path, definition))
+                without = switched_off(self.engine, path, definition)
+                yield from (_without_agreement(found) for found in without if found.span.path in wanted)
+
     # -- telling -------------------------------------------------------------------------------------------------
 
     def _told(self, found: Found) -> CodeFault:
@@ -321,6 +335,33 @@ class Verdicts:
         line = fault.node.gate.site.span.line if fault.node is not None else site.span.line
         inner = [d for d in facts.definitions[1:] if d.line <= line <= d.end_line and d.name != "<lambda>"]
         return max(inner, key=lambda d: d.line).qualname if inner else ""
+
+
+def _on_the_world(found: Omitted) -> CodeFault:
+    message = (
+        f"`{found.callee}` works on the world group, although this function was given `{found.parameter}` and uses it "
+        f"elsewhere."
+    )
+    return _left_out("GRP003", found, message, Outcome.WRONG, "where the group is passed")
+
+
+def _without_agreement(found: Omitted) -> CodeFault:
+    message = (
+        f"`{found.callee}` agrees with the other ranks only if it is given `{found.parameter}`, which this call leaves "
+        f"out: each rank goes on with its own value."
+    )
+    return _left_out("GRP005", found, message, Outcome.HANG, "a call that gives it")
+
+
+def _left_out(code: str, found: Omitted, message: str, outcome: Outcome, label: str) -> CodeFault:
+    related = (Related(found.other, label),)
+    subject = f"{found.scope}|{found.parameter}|{found.callee}"
+    grade = (Severity.WARNING, Confidence.MEDIUM, outcome)
+    return CodeFault(code, *grade, found.span, message, related, subject, found.scope)
+
+
+def _depth(fault: Fault) -> int:
+    return len(fault.node.gate.site.frames()) if fault.node is not None else 0
 
 
 def _lists(op: Op) -> bool:

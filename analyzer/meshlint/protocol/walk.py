@@ -31,6 +31,7 @@ from meshlint.protocol.items import (
     WaitItem,
     filled,
     has_events,
+    has_exits,
     leaves,
 )
 from meshlint.protocol.link import Target
@@ -183,7 +184,7 @@ class Walker:
             frame.env = self.joined(condition, after, frame.env)
         elif alive:
             frame.env = after
-        if has_events(first) or has_events(second) or not alive or not other:
+        if any(has_events(side) or has_exits(side) for side in (first, second)):
             gate = self.gate(line, end, form, first, second)
             if has_events(first) and has_events(second):
                 self.engine.two_sided.add(gate.site.span)

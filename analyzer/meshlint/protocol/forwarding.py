@@ -1,0 +1,131 @@
+"""Groups that are not handed on: two checks of calls and parameters that need no walk.
+
+`not_forwarded`: a function takes a group, passes it to some call, and leaves it out in another whose default is the
+world. `switched_off`: a function makes a collective only if it was given a group, and a caller gives none while another
+does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from meshlint.place import Span
+from meshlint.protocol.facts import COLLECTIVE, Definition, Node, dotted
+from meshlint.protocol.summary import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Omitted:
+    """A call that leaves a group out: where, in which function, which parameter, and a call that passes it."""
+
+    span: Span
+    scope: str
+    parameter: str
+    callee: str
+    other: Span
+
+
+def group_parameters(definition: Definition) -> tuple[str, ...]:
+    """Give the parameters that are groups by their name."""
+    return tuple(
+        p.name for p in definition.params if p.name in ("group", "process_group", "pg") or p.name.endswith("_group")
+    )
+
+
+def calls(node: object) -> Iterator[Node]:
+    """Give every call in lowered code, in order; nested definitions are not entered."""
+    if not isinstance(node, tuple):
+        return
+    if len(node) == 8 and node[0] == "K":
+        yield node
+    for part in node:
+        if isinstance(part, tuple):
+            yield from calls(part)
+
+
+def not_forwarded(engine: Engine, path: str, definition: Definition) -> Iterator[Omitted]:
+    """Give the collectives on the world in a function that was given one group and uses it for others."""
+    names = group_parameters(definition)
+    if len(names) != 1 or not definition.seeds & COLLECTIVE:
+        return
+    name = names[0]
+    if any(_tests(node, name) for node in definition.body) or _rebinds(definition.body, name):
+        return
+    passes: Node | None = None
+    omits: list[Node] = []
+    for call in calls(definition.body):
+        entry, targets = engine.callee(path, definition, dotted(call[1]))
+        if entry is None or targets or entry.group == (-1, "") or entry.kind not in ("op", "rank", "size"):
+            continue
+        position, keyword = entry.group
+        given = next((v for k, v in call[3] if k == keyword), None)
+        if given is None and 0 <= position < len(call[2]):
+            given = call[2][position]
+        if given == ("N", name):
+            passes = passes or call
+        elif given is None and entry.dims == ("world",) and entry.kind in ("op", "size") and entry.op != "barrier":
+            omits.append(call)
+    if passes is None:
+        return
+    for call in omits:
+        yield Omitted(_span(path, call), definition.qualname, name, dotted(call[1]), _span(path, passes))
+
+
+def switched_off(engine: Engine, path: str, definition: Definition) -> Iterator[Omitted]:
+    """Give the callers that leave out a group without which a function makes no collective, where another gives it."""
+    optional = [p for p in definition.params if p.name in group_parameters(definition) and p.default == ("C", None)]
+    for param in optional:
+        if not any(_guards(engine, path, definition, node, param.name) for node in definition.body):
+            continue
+        with_it: list[tuple[str, Definition, Node]] = []
+        without: list[tuple[str, Definition, Node]] = []
+        for caller_path, index in engine.callers(path, definition.index):
+            caller = engine.linker.definition(caller_path, index)
+            for call in calls(caller.body):
+                if (path, definition.index) in engine.callee(caller_path, caller, dotted(call[1]))[1]:
+                    side = with_it if _gives(definition, param.name, call) else without
+                    side.append((caller_path, caller, call))
+        if with_it:
+            other = _span(with_it[0][0], with_it[0][2])
+            for caller_path, caller, call in without:
+                yield Omitted(_span(caller_path, call), caller.qualname, param.name, definition.name, other)
+
+
+def _gives(definition: Definition, name: str, call: Node) -> bool:
+    if any(keyword is None or keyword == name for keyword, _ in call[3]) or any(a[0] == "*" for a in call[2]):
+        return True
+    names = [p.name for p in definition.params if p.kind == "pos"]
+    if definition.owner >= 0:
+        names = names[1:]
+    return name in names and names.index(name) < len(call[2])
+
+
+def _guards(engine: Engine, path: str, definition: Definition, node: Node, name: str) -> bool:
+    """Say whether a statement makes a collective on the group under a test that it is there."""
+    if node[0] == "if" and _tests(node[2], name):
+        for call in calls(node[3]):
+            entry, _ = engine.callee(path, definition, dotted(call[1]))
+            uses = ("N", name) in call[2] or any(value == ("N", name) for _, value in call[3])
+            if entry is not None and entry.kind == "op" and uses:
+                return True
+    blocks = [part for part in node[2:] if isinstance(part, tuple) and part and isinstance(part[0], tuple)]
+    inner = [statement for block in blocks for statement in block if statement and isinstance(statement[0], str)]
+    return any(_guards(engine, path, definition, statement, name) for statement in inner)
+
+
+def _tests(node: object, name: str) -> bool:
+    """Say whether anything compares the parameter with None."""
+    if not isinstance(node, tuple):
+        return False
+    if len(node) == 4 and node[0] == "Q" and node[2] == ("N", name) and node[3] == (("C", None),):
+        return True
+    return any(_tests(part, name) for part in node)
+
+
+def _rebinds(body: tuple[Node, ...], name: str) -> bool:
+    return any(node[0] == "assign" and ("N", name) in node[2] for node in body)
+
+
+def _span(path: str, call: Node) -> Span:
+    return Span(path, call[4], call[5], call[6], call[7])

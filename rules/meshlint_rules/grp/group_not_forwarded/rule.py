@@ -1,0 +1,62 @@
+"""GRP003: a group that a function is given and leaves out in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from meshlint.rule import Outcome, ProgramRule, Reference, Verdict
+
+if TYPE_CHECKING:
+    from meshlint.protocol.program import Program
+
+
+class GroupNotForwarded(ProgramRule):
+    """A function is given a group, uses it in one call, and leaves it out in another whose default is the world.
+
+    ## What it does
+
+    Finds collectives and size queries on the default group in a function that takes a group and passes it to
+    other calls.
+
+    ## Why this is bad
+
+    The call works over all ranks instead of the group: wrong sums, a wrong divisor, or ranks outside of the group
+    that never come.
+
+    ## Example
+
+    ```python
+    def mean(x, group):
+        dist.all_reduce(x, group=group)
+        return x / dist.get_world_size()
+    ```
+
+    ## Use instead
+
+    ```python
+    def mean(x, group):
+        dist.all_reduce(x, group=group)
+        return x / dist.get_world_size(group)
+    ```
+
+    ## References/versions
+
+    The message shows both traces on the smallest mesh that fails, from a simulation of the program's own calls.
+    """
+
+    code = "GRP003"
+    slug = "group-not-forwarded"
+    outcomes = (
+        Outcome.WRONG,
+        Outcome.HANG,
+    )
+    preview = True
+    references = (Reference("torch.distributed: every rank of a group must make the same calls in the same order"),)
+
+    def check(self, program: Program) -> Iterator[Verdict]:
+        """Give the faults of this code."""
+        yield from self.told(program)
+
+
+RULE = GroupNotForwarded

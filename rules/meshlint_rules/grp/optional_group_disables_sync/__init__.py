@@ -1,0 +1,1 @@
+"""GRP005: a call without the group that makes its function agree with other ranks."""
