@@ -247,6 +247,12 @@ DECISIONS: tuple[tuple[str, str], ...] = (
     ("ddp", NAMES),
     ("optimizer", NAMES),
     ("rng", NAMES),
+    ("dist", NAMES),
+    ("model", NAMES),
+    ("optim", NAMES),
+    ("trainer", NAMES),
+    ("trainer.accelerator", NAMES),
+    ("rm_type", ALGORITHM),
     ("num_workers", DATA),
     ("*query_key_layer_scaling", NUMERICS),
 )
