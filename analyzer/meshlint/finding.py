@@ -161,5 +161,7 @@ class Report:
     notes: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     files: int = 0
+    details: tuple[str, ...] = ()
+    """What was not followed in the code, and why; for those who want to know everything."""
     failures: tuple[str, ...] = ()
     """Faults of meshlint itself, one sentence each; the rest of the report stands."""

@@ -50,7 +50,7 @@ def printed(report: Report, form: str) -> str:
 def test_no_format_lets_control_characters_through(form: str) -> None:
     text = printed(hostile(), form)
     assert not [c for c in text if c != "\n" and not c.isprintable()]
-    assert "\n::error::x" not in text
+    assert form != "github" or "\n::error::x" not in text
     assert text.encode("utf-8")
 
 
@@ -59,7 +59,7 @@ def test_workflow_commands_are_escaped() -> None:
     assert line.startswith("::error file=b\\xff.yaml,line=2,endLine=2,col=3,endColumn=9,title=HCP002 sizes-product::")
     head, _, data = line.removeprefix("::").partition("::")
     assert "%" in data
-    assert "100%25%0A" in data
+    assert "%0A::error::x 100%25%0A" in data
     assert head.count(",") == 5
 
 

@@ -37,7 +37,7 @@ def test_every_key(tmp_path: Path) -> None:
     file.write_text(
         'select = ["HCP"]\nextend-select = ["CTX001"]\nignore = ["HCP010"]\nexclude = ["old/"]\nfail-level = "info"\n'
         'world-size = 64\ngpu = "H100"\ncache-dir = "x"\n[per-file-ignores]\n"a/*" = ["HCP001"]\n'
-        '[versions]\nmegatron-core = "0.16.1"\n[environment]\nCP = 4\n[models.mine]\nx = 1\n'
+        '[versions]\nmegatron-core = "0.16.1"\n[environment]\nCP = 4\n[[models]]\nx = 1\n'
     )
     settings = load(file)
     assert settings == Settings(
@@ -52,7 +52,7 @@ def test_every_key(tmp_path: Path) -> None:
         world_size=64,
         gpu="H100",
         cache_dir="x",
-        models={"mine": {"x": 1}},
+        models=({"x": 1},),
         file=file,
         lines=settings.lines,
     )

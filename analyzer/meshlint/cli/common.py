@@ -29,6 +29,7 @@ class Given:
     gpu: str = ""
     config: Path | None = None
     isolated: bool = False
+    preview: bool = False
 
 
 class WithCommand(click.Command):
@@ -68,6 +69,7 @@ def shared(function: Function) -> Function:
         click.option("--select", multiple=True, metavar="CODES", help="Judge only these rules, such as HCP or CTX001."),
         click.option("--extend-select", multiple=True, metavar="CODES", help="Judge these rules besides."),
         click.option("--ignore", multiple=True, metavar="CODES", help="Leave these rules out."),
+        click.option("--preview", is_flag=True, help="Judge rules in preview too."),
         click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave files out, as in a .gitignore."),
         click.option(
             "--pin", "pins", multiple=True, callback=assignments, metavar="LIB=VERSION", help="Fix a library's version."
@@ -105,6 +107,7 @@ def given(values: Mapping[str, Any]) -> Given:
         gpu=values["gpu"],
         config=values["config"],
         isolated=values["isolated"],
+        preview=values["preview"],
     )
 
 
@@ -142,5 +145,6 @@ def engine_options(settings: Settings, chosen: Given, **more: Any) -> Any:
         environment={k: option(v, f"--env {k}={v}") for k, v in chosen.environment.items()},
         world_size=chosen.world_size,
         gpu=chosen.gpu,
+        preview=chosen.preview,
         **more,
     )

@@ -22,6 +22,7 @@ def command(as_json: bool) -> int:
                 "severity": rule.severity.value,
                 "outcomes": [outcome.value for outcome in rule.outcomes],
                 "since": rule.since,
+                "preview": rule.preview,
                 "supersedes": list(rule.supersedes),
                 "summary": summary(rule),
             }
@@ -31,5 +32,7 @@ def command(as_json: bool) -> int:
         return 0
     width = max((len(rule.slug) for rule in rules), default=0)
     for rule in rules:
-        click.echo(f"{rule.code}  {rule.slug:{width}}  {rule.severity.value:7}  {summary(rule)}")
+        click.echo(
+            f"{rule.code}  {rule.slug:{width}}  {rule.severity.value:7}  {summary(rule)}{' (preview)' if rule.preview else ''}"
+        )
     return 0

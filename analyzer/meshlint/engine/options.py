@@ -30,6 +30,7 @@ class Options:
     environment: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
     world_size: int | None = None
     gpu: str = ""
+    preview: bool = False
     cwd: Path = field(default_factory=Path.cwd)
     cache: bool = True
     tick: Callable[[int, int, str], None] | None = None
@@ -40,4 +41,8 @@ class Options:
         file = settings.file.read_text("utf-8") if settings.file is not None else ""
         lists = (self.select, self.extend_select, self.ignore, self.exclude, sorted(self.pins.items()))
         values = sorted((name, str(value.data)) for name, value in self.environment.items())
-        return (str(settings.file), file, *map(repr, (*lists, values, self.world_size, self.gpu, str(self.cwd))))
+        return (
+            str(settings.file),
+            file,
+            *map(repr, (*lists, values, self.world_size, self.gpu, self.preview, str(self.cwd))),
+        )

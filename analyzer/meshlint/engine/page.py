@@ -30,7 +30,7 @@ def _facts(rule: type[Rule]) -> Iterator[str]:
         yield f"- frameworks: {', '.join(rule.frameworks)}"
     if rule.supersedes:
         yield f"- goes before: {', '.join(rule.supersedes)}"
-    yield f"- since: {rule.since}"
+    yield f"- since: {rule.since}" + (", in preview: judged with `--preview`, or selected" if rule.preview else "")
 
 
 def _window(window: Window) -> str:

@@ -1,61 +1,95 @@
-"""The seam to the code side: links the program under the given paths and judges it by the rules about source."""
+"""The seam to the code side: links the program under the given paths and judges it by the rules about source.
+
+The program is every Python file of the tree; faults are looked for in the files asked for.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
 from meshlint.config.surface import Context
 from meshlint.engine.merge import Judged, fingerprint
-from meshlint.engine.ruleset import RuleSet
+from meshlint.engine.options import UsageError
+from meshlint.engine.ruleset import RuleSet, page
 from meshlint.finding import Finding
-from meshlint.place import Span
-from meshlint.protocol.program import Program
 from meshlint.rule import ProgramRule, Verdict
 from meshlint.sources.discover import Scope
 from meshlint.sources.tree import Unreadable
 
+if TYPE_CHECKING:
+    from meshlint.protocol.program import Program
 
-def check_program(scope: Scope, context: Context, rules: RuleSet) -> list[Judged]:
-    """Give the findings of the code side; nothing is read while no rule about source is selected."""
+ENDING = ".py"
+
+
+@dataclass(slots=True)
+class Judgement:
+    """What the code side says: findings, rules that failed, and what was not followed."""
+
+    judged: list[Judged] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+
+
+def check_program(scope: Scope, context: Context, rules: RuleSet, models: Sequence[Mapping[str, Any]]) -> Judgement:
+    """Judge the Python files asked for. Raises UsageError for models of the settings that are wrong."""
+    judgement = Judgement()
     active = rules.program_rules()
-    if not active:
-        return []
-    program = program_of(scope, context)
-    return [_judged(rule, verdict) for rule in active for verdict in rule.check(program)]
+    paths = tuple(path for path in scope.asked if path.endswith(ENDING))
+    if not active or not paths:
+        return judgement
+    program = _program(paths, context, models)
+    for rule in active:
+        _check(rule, program, judgement)
+    judgement.notes = program.notes
+    return judgement
 
 
-def program_of(scope: Scope, context: Context) -> Program:
-    """Link every Python file of the tree; those that were asked for are judged."""
-    from meshlint.protocol.program import facts_of
+def _program(paths: tuple[str, ...], context: Context, models: Sequence[Mapping[str, Any]]) -> Program:
+    from meshlint.models.entry import ModelError
+    from meshlint.protocol.program import Program, facts_of, user_models
 
-    texts: list[tuple[str, str]] = []
-    for path in scope.files:
-        if path.endswith(".py"):
+    try:
+        rows = user_models(models)
+    except ModelError as error:
+        raise UsageError(f"`models`: {error}") from None
+    return Program(paths, facts_of(_texts(context)), rows)
+
+
+def _texts(context: Context) -> Iterator[tuple[str, str]]:
+    for path in context.files:
+        if path.endswith(ENDING):
             try:
-                text = context.tree.read(path)
+                yield path, context.tree.read(path).text
             except Unreadable:
                 continue
-            texts.append((path, text.text))
-    facts = facts_of(texts)
-    asked = set(scope.asked)
-    for path in sorted(asked & set(facts)):
-        note = facts[path].note
-        if note.startswith("line "):
-            line, _, sentence = note.removeprefix("line ").partition(": ")
-            context.problem(Span(path, int(line)), f"it is not Python that can be parsed: {sentence}")
-    return Program(tuple(path for path in facts if path in asked), facts)
+
+
+def _check(rule: ProgramRule, program: Program, judgement: Judgement) -> None:
+    try:
+        judgement.judged += [_judged(rule, verdict) for verdict in rule.check(program) if verdict.span is not None]
+    except Exception as error:
+        if os.environ.get("MESHLINT_DEBUG") == "1":
+            raise
+        judgement.failures.append(f"{rule.code} failed ({type(error).__name__})")
 
 
 def _judged(rule: ProgramRule, verdict: Verdict) -> Judged:
-    span = verdict.span or Span(".", 1)
+    assert verdict.span is not None
     finding = Finding(
         code=rule.code,
         slug=rule.slug,
         severity=verdict.severity or rule.severity,
         confidence=verdict.confidence,
         outcome=verdict.outcome,
-        span=span,
+        span=verdict.span,
         message=verdict.message,
-        fingerprint=fingerprint(rule.code, span.path, verdict.scope, verdict.subject),
+        fingerprint=fingerprint(rule.code, verdict.span.path, verdict.scope, verdict.subject),
         related=verdict.related,
         fix=verdict.fix,
+        rule_url=page(type(rule)),
     )
     return Judged((rule.code, verdict.subject), finding)

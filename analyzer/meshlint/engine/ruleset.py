@@ -50,25 +50,26 @@ def narrow(
     select: Sequence[str] | None = None,
     extend: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    preview: bool = False,
 ) -> RuleSet:
     """Choose rules by code, family (`HCP`) or `ALL`; a code goes before a family, and `ignore` before `select`.
 
-    Raises UnknownRule with the nearest code for a word that names nothing.
+    `ALL` holds the rules in preview only where `preview` is asked for. Raises UnknownRule with the nearest code for a word that names nothing.
     """
-    wanted = _matches(rules, ("ALL",) if select is None else select) | _matches(rules, extend)
+    wanted = _matches(rules, ("ALL",) if select is None else select, preview) | _matches(rules, extend, preview)
     for word in ignore:
-        gone = _matches(rules, (word,))
+        gone = _matches(rules, (word,), True)
         exact = {*(select or ()), *extend}
         wanted -= {code for code in gone if word == code or code not in exact}
     return RuleSet(rules, frozenset(wanted))
 
 
-def _matches(rules: tuple[type[Rule], ...], words: Iterable[str]) -> set[str]:
+def _matches(rules: tuple[type[Rule], ...], words: Iterable[str], preview: bool) -> set[str]:
     found: set[str] = set()
     for word in words:
         hits = {rule.code for rule in rules if word in (rule.code, rule.family(), rule.slug)}
         if word == "ALL":
-            hits = {rule.code for rule in rules if not rule.preview}
+            hits = {rule.code for rule in rules if preview or not rule.preview}
         elif not hits:
             raise UnknownRule(f"there is no rule `{word}`{nearest(rules, word)}")
         found |= hits

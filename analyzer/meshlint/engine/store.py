@@ -30,6 +30,7 @@ def report_data(report: Report) -> dict[str, Any]:
         "coverage": [asdict(coverage) for coverage in report.coverage],
         "rules": [asdict(rule) for rule in report.rules],
         "notes": list(report.notes),
+        "details": list(report.details),
         "files": report.files,
     }
 
@@ -42,6 +43,7 @@ def report_of(data: dict[str, Any]) -> Report:
         coverage=tuple(_coverage(item) for item in data["coverage"]),
         rules=tuple(_rule(item) for item in data["rules"]),
         notes=tuple(data["notes"]),
+        details=tuple(data["details"]),
         files=data["files"],
     )
 

@@ -33,6 +33,7 @@ class Outcome:
     program: list[Judged] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    details: list[str] = field(default_factory=list)
 
 
 def check_scope(scope: Scope, options: Options) -> tuple[Report, frozenset[str]]:
@@ -41,7 +42,10 @@ def check_scope(scope: Scope, options: Options) -> tuple[Report, frozenset[str]]
     context = gather.context_of(scope, options)
     outcome = Outcome(notes=list(notes))
     _check_launches(scope, context, options, rules, outcome)
-    outcome.program += check_program(scope, context, rules)
+    program = check_program(scope, context, rules, options.settings.models)
+    outcome.program += program.judged
+    outcome.failures += program.failures
+    outcome.details += program.notes
     return _report(scope, context, options, rules, outcome), context.tree.looked()
 
 
@@ -64,7 +68,9 @@ def choose(options: Options) -> tuple[RuleSet, list[str]]:
     extend = (*settings.extend_select, *options.extend_select)
     try:
         explicit = ruleset.narrow(rules, options.select or (), options.extend_select).selected
-        chosen = ruleset.narrow(rules, select, extend, (*settings.ignore, *options.ignore))
+        chosen = ruleset.narrow(
+            rules, select, extend, (*settings.ignore, *options.ignore), options.preview or settings.preview
+        )
     except ruleset.UnknownRule as error:
         raise UsageError(str(error)) from None
     chosen = replace(chosen, narrowed=bool(options.select or options.ignore))
@@ -116,6 +122,7 @@ def _report(scope: Scope, context: Context, options: Options, rules: RuleSet, ou
         ),
         rules=ruleset.describe(rules.rules),
         notes=tuple(outcome.notes),
+        details=tuple(outcome.details),
         files=len(scope.asked),
         failures=tuple(outcome.failures),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from meshlint.finding import Report
 from meshlint.report.style import Style
-from meshlint.report.text import clean
+from meshlint.report.text import clean, lines
 
 
 def render(report: Report, style: Style, verbose: bool = False) -> Iterator[str]:
@@ -17,4 +17,4 @@ def render(report: Report, style: Style, verbose: bool = False) -> Iterator[str]
         span, severity = finding.span, finding.severity.value
         place = style("place", f"{clean(span.path)}:{span.line}:{span.column}")
         several = f" ({len(finding.launches)} launches)" if len(finding.launches) > 1 else ""
-        yield f"{place}: {style(severity, severity)} {finding.code} {clean(finding.message)}{several}"
+        yield f"{place}: {style(severity, severity)} {finding.code} {lines(finding.message)[0]}{several}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from meshlint.finding import Coverage, Finding, Fix, LaunchRef, Related, Report
 from meshlint.place import Span
-from meshlint.report.text import clean
+from meshlint.report.text import clean, lines
 
 SCHEMA = "1.0"
 """Major and minor version of the form; within a major version keys are only added."""
@@ -37,7 +37,7 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         "confidence": finding.confidence.value,
         "outcome": finding.outcome.value,
         **_place(finding.span),
-        "message": clean(finding.message),
+        "message": "\n".join(lines(finding.message)),
         "related": [_related(related) for related in finding.related],
         "launch": _launch(first) if first is not None else None,
         "launches": [_launch(launch) for launch in finding.launches],

@@ -8,6 +8,7 @@ from meshlint.finding import Coverage, Finding, LaunchRef, NotJudged, Outcome, R
 from meshlint.place import Span
 from meshlint.report.style import Style
 from meshlint.report.text import clean, plural
+from meshlint.report.text import lines as text_lines
 
 MAX_LAUNCHES = 5
 MAX_WIDTH = 160
@@ -33,11 +34,15 @@ def render(report: Report, style: Style, verbose: bool = False) -> Iterator[str]
         yield ""
     yield from _summary(report, shown, style)
     yield from _coverage(report.coverage, style, verbose)
+    if verbose:
+        yield from (f"not followed: {clean(detail)}" for detail in report.details)
 
 
 def _finding(finding: Finding, lines: dict[str, list[str]], style: Style) -> Iterator[str]:
     severity = finding.severity.value
-    yield f"{style(severity, f'{severity}[{finding.code}]')} {style('bold', finding.slug)}: {clean(finding.message)}"
+    first, *further = text_lines(finding.message)
+    yield f"{style(severity, f'{severity}[{finding.code}]')} {style('bold', finding.slug)}: {first}"
+    yield from (f"  {line}".rstrip() for line in further)
     outcome = OUTCOMES[finding.outcome]
     yield f"  {style('place', _place(finding.span))}" + (f"  ({outcome})" if outcome else "")
     yield from _snippet(finding.span, lines, style)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlint.finding import Finding, Report, Severity
-from meshlint.report.text import clean
+from meshlint.report.text import clean, lines
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
@@ -34,13 +34,13 @@ def _command(finding: Finding) -> str:
 
 
 def _message(finding: Finding) -> str:
-    lines = [clean(finding.message)]
-    lines += [f"{clean(r.span.path)}:{r.span.line}: {clean(r.label)}" for r in finding.related]
+    told = lines(finding.message)
+    told += [f"{clean(r.span.path)}:{r.span.line}: {clean(r.label)}" for r in finding.related]
     if finding.fix is not None:
-        lines.append(f"Fix: {clean(finding.fix.description)}")
+        told.append(f"Fix: {clean(finding.fix.description)}")
     if len(finding.launches) > 1:
-        lines.append(f"{len(finding.launches)} launches")
-    return "\n".join(lines)
+        told.append(f"{len(finding.launches)} launches")
+    return "\n".join(told)
 
 
 def _data(text: str) -> str:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from meshlint.finding import Edit, Finding, Fix, Report, RuleInfo, Severity
 from meshlint.place import Span
-from meshlint.report.text import clean
+from meshlint.report.text import clean, lines
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 BASE = "ROOT"
@@ -73,7 +73,7 @@ def _result(finding: Finding, order: dict[str, int]) -> dict[str, Any]:
         "ruleId": finding.code,
         "ruleIndex": order.get(finding.code, -1),
         "level": _LEVELS[finding.severity],
-        "message": {"text": clean(finding.message)},
+        "message": {"text": "\n".join(lines(finding.message))},
         "locations": [{"physicalLocation": _physical(finding.span)}],
         "partialFingerprints": {"meshlint/v1": finding.fingerprint},
         "properties": _properties(finding),

@@ -17,6 +17,11 @@ def clean(text: str) -> str:
     return "".join(_shown(char) for char in text)
 
 
+def lines(text: str) -> list[str]:
+    """Give text of several lines, each made safe."""
+    return [clean(line) for line in text.split("\n")]
+
+
 def _shown(char: str) -> str:
     if char == "\t":
         return " "

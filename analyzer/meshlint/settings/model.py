@@ -30,8 +30,9 @@ class Settings:
     environment: Mapping[str, str] = field(default_factory=dict)
     world_size: int | None = None
     gpu: str = ""
+    preview: bool = False
     cache_dir: str = ""
-    models: Mapping[str, Any] = field(default_factory=dict)
+    models: tuple[Mapping[str, Any], ...] = ()
     file: Path | None = None
     lines: Mapping[str, int] = field(default_factory=dict)
 

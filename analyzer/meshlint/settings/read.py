@@ -110,6 +110,12 @@ def _positive(data: Any) -> int:
     return data
 
 
+def _bool(data: Any) -> bool:
+    if not isinstance(data, bool):
+        raise ValueError("true or false")
+    return data
+
+
 def _level(data: Any) -> str:
     if data not in ("error", "warning", "info"):
         raise ValueError('"error", "warning" or "info"')
@@ -120,6 +126,12 @@ def _table(data: Any) -> Mapping[str, Any]:
     if not isinstance(data, dict):
         raise ValueError("a table")
     return data
+
+
+def _tables(data: Any) -> tuple[Mapping[str, Any], ...]:
+    if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
+        raise ValueError("an array of tables: [[tool.meshlint.models]]")
+    return tuple(data)
 
 
 def _string_table(data: Any) -> Mapping[str, str]:
@@ -151,8 +163,9 @@ KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "environment": ("a table of environment variables that are set at launch", _scalar_table),
     "world-size": ("the number of ranks of every launch", _positive),
     "gpu": ("the GPU of the cluster, such as H100", _string),
+    "preview": ("whether rules in preview are judged too", _bool),
     "cache-dir": ("where results are kept between runs", _string),
-    "models": ("tables that describe functions of your own code", _table),
+    "models": ("an array of tables that describe functions of your own code", _tables),
 }
 """Each key: what it says, and its reader, which raises ValueError with what it wants."""
 

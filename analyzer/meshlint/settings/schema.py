@@ -20,8 +20,9 @@ _TYPES: dict[str, dict[str, Any]] = {
     "environment": {"type": "object", "additionalProperties": {"type": ["string", "number"]}},
     "world-size": {"type": "integer", "minimum": 1},
     "gpu": {"type": "string"},
+    "preview": {"type": "boolean"},
     "cache-dir": {"type": "string"},
-    "models": {"type": "object"},
+    "models": {"type": "array", "items": {"type": "object"}},
 }
 
 
