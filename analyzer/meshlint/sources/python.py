@@ -29,8 +29,11 @@ class Source:
 
     def span(self, node: ast.AST) -> Span:
         """Give the place of a node that has one."""
-        line = getattr(node, "lineno", 1)
-        end_line = getattr(node, "end_lineno", None) or line
+        line: int = getattr(node, "lineno", 1)
+        end_line: int = getattr(node, "end_lineno", None) or line
+        if end_line == line and 0 < line <= len(self.lines) and self.lines[line - 1].isascii():
+            start = getattr(node, "col_offset", 0)
+            return Span(self.path, line, start + 1, line, (getattr(node, "end_col_offset", None) or start) + 1)
         return Span(
             self.path,
             line,
@@ -56,6 +59,10 @@ class Source:
         return "\n".join(lines)
 
     def _cut(self, span: Span) -> str:
+        if span.line == span.end_line and span.end_column - span.column <= 120:
+            return (
+                self.lines[span.line - 1][span.column - 1 : span.end_column - 1] if span.line <= len(self.lines) else ""
+            )
         whole = " ".join(self.between(span).split())
         return whole if len(whole) <= 120 else whole[:117] + "..."
 

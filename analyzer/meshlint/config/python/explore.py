@@ -29,6 +29,8 @@ class Outcome:
     branches: tuple[Branch, ...] = ()
     failed: str = ""
     """Why nothing came of it: a bound, or a result that is no config object."""
+    cut: bool = False
+    """A bound was reached."""
 
 
 @dataclass(slots=True, eq=False)
@@ -106,10 +108,11 @@ class Session:
         if module.path:
             machine.touched[module.path] = None
         machine.frame = Frame(module, {})
-        failed = ""
+        failed, cut = "", True
         value: Val = Leaf(None)
         try:
             value = run(machine)
+            cut = False
         except Exhausted:
             failed = "it takes too many steps to evaluate"
         except RecursionError:
@@ -120,7 +123,7 @@ class Session:
             failed = failed or value.reason
         machine.undo(0)
         branches = tuple(Branch(site.text, taken, site.span) for site, taken in decisions.items())
-        return Outcome(record, found, tuple(machine.sinks), tuple(machine.touched), branches, failed)
+        return Outcome(record, found, tuple(machine.sinks), tuple(machine.touched), branches, failed, cut)
 
     def _undecided(self, outcome: Outcome, decisions: Mapping[Site, bool]) -> Site | None:
         interesting = self.knowledge.interesting

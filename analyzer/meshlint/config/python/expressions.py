@@ -252,16 +252,24 @@ class Expressions(Machine):
         return None
 
     def _of_star(self, star: Val, name: str) -> Val | None:
-        if not isinstance(star, Pending) or self.depth >= MAX_DEPTH:
+        """Look for a name in a star-imported module; each module once for one name, since stars may lead round."""
+        if not isinstance(star, Pending):
             return None
+        module = self.imported(star)
+        if not isinstance(module, ModuleVal) or module.module is None:
+            return None
+        key = (module.module.path, name)
+        if key in self.searched or self.depth >= MAX_DEPTH:
+            return None
+        first = not self.searched
+        self.searched.add(key)
         self.depth += 1
         try:
-            module = self.imported(star)
-            if not isinstance(module, ModuleVal) or module.module is None:
-                return None
             return self.member(module.module, name)
         finally:
             self.depth -= 1
+            if first:
+                self.searched.clear()
 
     def run_module(self, module: Module) -> None:
         """Evaluate a module's own statements, once for all runs."""

@@ -21,7 +21,6 @@ from meshlint.config.python.values import (
     Unknown,
     Unset,
     Val,
-    deps_of,
     origins_of,
 )
 from meshlint.config.value import Data, Kind, Origin
@@ -194,6 +193,8 @@ class Machine:
         self.control: tuple[Dep, ...] = ()
         self.sinks: list[Sink] = []
         self.touched: dict[str, None] = {}
+        self.searched: set[tuple[str, str]] = set()
+        """Star imports that a name is being looked for in: they may lead round in a circle."""
         self.asked = 0
         """How often something was asked that another run may answer otherwise."""
         self.cut = False
@@ -265,6 +266,8 @@ class Machine:
 
     def write(self, record: Record, name: str, value: Val, uses: tuple[Origin, ...] = ()) -> None:
         """Assign an attribute."""
+        if not name or name[0] in "*?":
+            return
         if self.control:
             value = self.marked(value, self.control)
         self.order += 1
@@ -312,22 +315,27 @@ class Machine:
 
     def computed(self, node: ast.AST, data: Data, *parts: Val) -> Leaf:
         """Make data computed by an expression from other values."""
-        origins = [self.origin(node)]
         deps: list[Dep] = []
         for part in parts:
-            origins += [o for o in origins_of(part) if o not in origins]
-            deps += [d for d in deps_of(part) if d not in deps]
-        return Leaf(data, tuple(origins[:MAX_ORIGINS]), tuple(deps[:MAX_ORIGINS]))
+            if isinstance(part, Leaf) and part.deps:
+                deps += [d for d in part.deps if d not in deps]
+        return Leaf(data, self.behind(node, parts), tuple(deps[:MAX_ORIGINS]))
 
     def unknown(self, node: ast.AST, reason: str, *parts: Val) -> Unknown:
         """Make an unknown; the first unknown part gives the reason and the undecided condition."""
-        origins = [self.origin(node)]
-        for part in parts:
-            origins += [o for o in origins_of(part) if o not in origins]
+        origins = self.behind(node, parts)
         first = next((p for p in parts if isinstance(p, Unknown)), None)
         if first is not None:
-            return Unknown(first.reason, tuple(origins[:MAX_ORIGINS]), first.site)
-        return Unknown(reason, tuple(origins[:MAX_ORIGINS]))
+            return Unknown(first.reason, origins, first.site)
+        return Unknown(reason, origins)
+
+    def behind(self, node: ast.AST, parts: Iterable[Val]) -> tuple[Origin, ...]:
+        """Give an expression's place, then the places of the values in it; origins are told apart by identity."""
+        origins = {id(first): first for first in (self.origin(node),)}
+        for part in parts:
+            for origin in origins_of(part):
+                origins[id(origin)] = origin
+        return tuple(origins.values())[:MAX_ORIGINS]
 
 
 def record_taints(record: Record) -> tuple[Slot, ...]:

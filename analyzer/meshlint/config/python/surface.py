@@ -70,7 +70,7 @@ class PythonSurface:
     def recipe(self, session: Session, module: Module, node: ast.FunctionDef) -> Iterator[Launch]:
         """Give the variants of one recipe; nothing where it turns out to be a base or no recipe at all."""
         for outcome in session.function(module, node):
-            if self.accepts(outcome):
+            if outcome.cut or self.accepts(outcome):
                 place = module.source.span(node)
                 yield self.launch(session, outcome, outcome.rows, "train", f"{module.path}::{node.name}", place)
 
