@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from meshlint.config.launch import Branch
 from meshlint.config.python.flatten import Writes, data_of, rows
-from meshlint.config.python.machine import Caches, CallSite, Exhausted, Frame, Knowledge, Row, Sink
+from meshlint.config.python.machine import MAX_STEPS, Caches, CallSite, Exhausted, Frame, Knowledge, Row, Sink
 from meshlint.config.python.program import Module, Program
 from meshlint.config.python.statements import Statements
 from meshlint.config.python.values import ClassVal, Func, Leaf, Record, Seq, Site, Unknown, Unset, Val
@@ -16,6 +16,10 @@ from meshlint.config.value import Data
 from meshlint.sources.python import Source, uncollected
 
 MAX_VARIANTS = 16
+GENEROUS = 6_000_000
+"""Steps over a whole tree within which each run may take its full number; Megatron-Bridge takes half a million."""
+SHORT = 10_000
+"""Steps of a run beyond that."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +47,8 @@ class Session:
     environment: Mapping[str, Data]
     caches: Caches
     writes: Writes = field(default_factory=Writes)
+    spent: int = 0
+    """Steps of all runs so far."""
 
     @classmethod
     def over(cls, program: Program, surface: str, knowledge: Knowledge, environment: Mapping[str, Data]) -> Session:
@@ -91,7 +97,7 @@ class Session:
             with uncollected():
                 outcome = self._once(module, run, decisions, argv)
             site = self._undecided(outcome, decisions)
-            if site is not None and len(done) + len(queue) + 2 <= MAX_VARIANTS:
+            if site is not None and not outcome.cut and len(done) + len(queue) + 2 <= MAX_VARIANTS:
                 queue[:0] = [{**decisions, site: True}, {**decisions, site: False}]
             else:
                 done.append(outcome)
@@ -108,6 +114,7 @@ class Session:
         if module.path:
             machine.touched[module.path] = None
         machine.frame = Frame(module, {})
+        machine.limit = MAX_STEPS if self.spent < GENEROUS else SHORT
         failed, cut = "", True
         value: Val = Leaf(None)
         try:
@@ -117,6 +124,7 @@ class Session:
             failed = "it takes too many steps to evaluate"
         except RecursionError:
             failed = "it is nested too deeply to be evaluated"
+        self.spent += machine.steps
         record = value if isinstance(value, Record) else None
         found = tuple(rows(record)) if record is not None else _as_row(value)
         if isinstance(value, Unknown):

@@ -13,7 +13,6 @@ from meshlint.config.python.machine import (
     MAX_BITS,
     MAX_DEPTH,
     MAX_ITEMS,
-    MAX_STEPS,
     MAX_TEXT,
     MISSING,
     CallSite,
@@ -141,7 +140,7 @@ class Expressions(Machine):
     def evaluate(self, node: ast.expr) -> Val:
         """Give an expression's value; raises Exhausted beyond the bounds."""
         self.steps += 1
-        if self.steps > MAX_STEPS:
+        if self.steps > self.limit:
             raise Exhausted
         kind = type(node)
         if kind is ast.Constant:

@@ -185,6 +185,7 @@ class Machine:
         self.given = environment
         self.argv = argv
         self.environ = Map({}, rest="it is set in the environment of the launch")
+        self.limit = MAX_STEPS
         self.steps = 0
         self.depth = 0
         self.order = 0
@@ -231,7 +232,7 @@ class Machine:
     def step(self) -> None:
         """Count one step; raises Exhausted beyond the bound."""
         self.steps += 1
-        if self.steps > MAX_STEPS:
+        if self.steps > self.limit:
             raise Exhausted
 
     # Writes, all through the journal.

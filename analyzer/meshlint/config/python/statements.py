@@ -8,7 +8,7 @@ from typing import Any
 
 from meshlint.config.python.calls import Calls
 from meshlint.config.python.expressions import Pending, plain_key
-from meshlint.config.python.machine import MAX_ITEMS, MAX_STEPS, MISSING, Exhausted, same
+from meshlint.config.python.machine import MAX_ITEMS, MISSING, Exhausted, same
 from meshlint.config.python.values import (
     NONE,
     ClassVal,
@@ -37,7 +37,7 @@ class Statements(Calls):
         """Run statements until one ends the block."""
         for statement in body:
             self.steps += 1
-            if self.steps > MAX_STEPS:
+            if self.steps > self.limit:
                 raise Exhausted
             handler = _HANDLERS.get(type(statement))
             if handler is None:
