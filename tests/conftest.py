@@ -41,6 +41,14 @@ def meshlint(capfdbinary: pytest.CaptureFixture[bytes]) -> CommandLine:
     return call
 
 
+@pytest.fixture(autouse=True)
+def cache_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give each test a cache of its own."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder
+
+
 class Toy:
     """`*.toy.yaml` with `cp`, `comm` and `sizes`; `base: FILE` is another file, merged below."""
 
@@ -86,11 +94,10 @@ class Toy:
 
 
 @pytest.fixture
-def toy(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give an empty project in which only the toy surface is read; it is the current folder."""
     monkeypatch.setattr("meshlint.engine.gather.surfaces", lambda paths: iter([Toy()]))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
     (tmp_path / "meshlint.toml").write_text("")
     return tmp_path
 

@@ -32,7 +32,6 @@ def command(as_json: bool) -> int:
         return 0
     width = max((len(rule.slug) for rule in rules), default=0)
     for rule in rules:
-        click.echo(
-            f"{rule.code}  {rule.slug:{width}}  {rule.severity.value:7}  {summary(rule)}{' (preview)' if rule.preview else ''}"
-        )
+        preview = " (preview)" if rule.preview else ""
+        click.echo(f"{rule.code}  {rule.slug:{width}}  {rule.severity.value:7}  {summary(rule)}{preview}")
     return 0

@@ -263,6 +263,8 @@ def _related(hit: Hit) -> list[Related]:
         for origin in value.origins:
             if origin.span is None or origin.span in seen:
                 continue
+            if origin is not value.origins[0] and any(_same_line(origin.span, span) for span in seen):
+                continue  # the word around a value that is shown already
             seen.add(origin.span)
             related.append(
                 Related(
@@ -273,6 +275,10 @@ def _related(hit: Hit) -> list[Related]:
                 )
             )
     return related
+
+
+def _same_line(one: Span, other: Span) -> bool:
+    return (one.path, one.line) == (other.path, other.line)
 
 
 def _show(value: Value) -> str:

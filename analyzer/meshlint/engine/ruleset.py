@@ -54,7 +54,8 @@ def narrow(
 ) -> RuleSet:
     """Choose rules by code, family (`HCP`) or `ALL`; a code goes before a family, and `ignore` before `select`.
 
-    `ALL` holds the rules in preview only where `preview` is asked for. Raises UnknownRule with the nearest code for a word that names nothing.
+    `ALL` holds the rules in preview only where `preview` is asked for. Raises UnknownRule, with the nearest code, for
+    a word that names nothing.
     """
     wanted = _matches(rules, ("ALL",) if select is None else select, preview) | _matches(rules, extend, preview)
     for word in ignore:

@@ -1,0 +1,67 @@
+"""The docs: generated pages are fresh, links lead somewhere, and what the pages say can be asked."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from conftest import CommandLine
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_generated_pages_are_fresh() -> None:
+    assert generator().stale() == [], "run python docs/generate.py"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text("utf-8"), flags=re.DOTALL)
+    local = [link.split("#")[0] for link in _LINK.findall(text) if not link.startswith(("http", "#", "mailto:"))]
+    assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+def test_every_rule_has_a_page_that_explain_prints(meshlint: CommandLine) -> None:
+    for rule in json.loads(meshlint("rules", "--json").out):
+        page = (ROOT / "docs" / "rules" / f"{rule['code']}.md").read_text("utf-8")
+        run = meshlint("explain", rule["code"])
+        assert run.status == 0
+        assert page.endswith(run.out)
+        assert "## What it does" in run.out
+
+
+def test_every_setting_is_in_the_page() -> None:
+    from meshlint.settings.read import KEYS
+
+    page = (ROOT / "docs" / "settings-keys.md").read_text("utf-8")
+    assert [key for key in KEYS if f"`{key}`" not in page] == []
+
+
+def test_the_readme_shows_two_commands_to_set_up_and_its_finding_is_real(meshlint: CommandLine) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    setup = readme.split("## Set up")[1].split("## Use")[0]
+    commands = re.findall(r"```bash\n(.*?)\n```", setup, re.DOTALL)
+    assert len(commands) == 2
+    path = re.search(r"meshlint check (\S+);", commands[0])
+    assert path is not None
+    out = meshlint("check", "--no-cache", "--isolated", ROOT / path[1]).out
+    shown = re.search(r"```text\n(.*?)```", readme, re.DOTALL)
+    assert shown is not None
+    told = " ".join(out.split()).replace(path[1], "run.sh")
+    for part in shown[1].strip().split("\n  "):
+        assert " ".join(part.split()) in told
