@@ -109,6 +109,8 @@ def _judged(
         there = judge(program, _shape_of(shape, fault.run.mesh))
         if there is None:
             counts["too many valuations"] += 1
+        elif not there.refuted and not refuted and "recv" in str(program):
+            counts["parts refuted over a value that some ranks never receive"] += 1
         elif not there.refuted and not refuted:
             counts["parts refuted, whole safe"] += 1
             return [f"{seed}: parts refuted, whole safe"]

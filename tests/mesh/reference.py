@@ -151,6 +151,8 @@ def pruned(program: Any) -> list[tuple[Any, ...]]:
             statement = (*statement[:3], body)
             if not body:
                 continue
+        if statement[0] == "raise" and any(before[0] in ("if", "for") for before in kept):
+            break
         kept.append(statement)
     return kept
 

@@ -231,3 +231,36 @@ def test_drawings_never_grow_too_wide(p: Program) -> None:
     fault = only(p, term)
     text = draw(fault, pairing(p.terms, fault)) + "\n" + traces(fault)
     assert max(len(written) for written in text.splitlines()) <= WIDTH
+
+
+def test_a_counterpart_under_the_same_uniform_gate_balances(p: Program) -> None:
+    first, asked = p.values.first(TP), p.atom("args.x", Origin.CONFIG)
+    second = p.alt(8, asked, p.alt(9, first, p.op(10, "tp", kind="barrier")))
+    before = p.op(6, "dp", second)
+    barrier = p.op(3, "tp", before, kind="barrier")
+    assert faults(p, p.alt(1, asked, p.alt(2, p.values.negate(first), barrier, before), before)) == ()
+    lonely = p.alt(1, p.atom("args.y", Origin.CONFIG), p.alt(2, p.values.negate(first), barrier, before), before)
+    assert len(faults(p, lonely)) == 2
+
+
+def test_a_long_rest_after_an_early_exit_is_judged_by_its_first_event(p: Program) -> None:
+    rest = p.op(700, "tp")
+    for number in range(60, 0, -1):
+        rest = p.alt(
+            number * 10, p.atom(f"c{number}"), p.op(number * 10 + 1, "tp", rest), p.op(number * 10 + 2, "dp", rest)
+        )
+    judge = Judge(p.terms, STANDARD)
+    [fault] = judge.faults(p.alt(1, p.values.first(TP), p.end, rest, leaves="return", end=2))
+    assert judge.unjudged == 0
+    assert (line(fault), code(p, fault)) == (1, "COL002")
+
+
+def test_deep_nesting_is_bounded(p: Program) -> None:
+    term = p.end
+    for number in range(90, 0, -1):
+        term = p.loop(
+            number,
+            p.atom(f"n{number}", Origin.CONFIG, count=True),
+            p.alt(number, p.values.first(TP), p.op(number, "tp", term)),
+        )
+    assert [line(fault) for fault in faults(p, term)] == [1]

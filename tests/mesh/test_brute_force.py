@@ -17,7 +17,7 @@ from meshlint.mesh.simulate import simulate
 from meshlint.mesh.term import Terms
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(6))
 def test_the_engine_agrees_with_the_reference(block: int) -> None:
     counts: Counter[str] = Counter()
     wrong = [text for seed in range(block * 350, block * 350 + 350) for text in compare(seed, counts)]

@@ -17,11 +17,17 @@ from meshlint.mesh.fast import Prover, divides, varies, weakly
 from meshlint.mesh.gate import Expr, atoms
 from meshlint.mesh.group import Group
 from meshlint.mesh.segment import condition_of, cut, drop_uniform, project
-from meshlint.mesh.simulate import Options, Run, Stuck, Verdict, gate_key, simulate, simulate_on
+from meshlint.mesh.simulate import RUN_CAP, Options, Run, Stuck, Verdict, gate_key, simulate, simulate_on
 from meshlint.mesh.term import Alt, Exit, Loop, Node, Op, Terms, breaks, children, returns, walk
 
 ROUNDS = 4
 """How many faults of one part are looked for."""
+
+NESTING_CAP = 50
+"""How deep parts may nest that are judged."""
+
+STUCK_CAP = 4
+"""How many stuck instances are asked for a gate."""
 
 BALANCE_CAP = 4
 BALANCE_REACH = 400
@@ -76,7 +82,11 @@ class Blame:
 
 def first_stuck(run: Run) -> Stuck:
     """Give the stuck instance whose operation stands first in the program."""
-    return min(run.stuck, key=lambda item: (min(op.site.key for _, op in item.arrived), item.members))
+    return min(run.stuck, key=_stuck_order)
+
+
+def _stuck_order(stuck: Stuck) -> tuple[object, ...]:
+    return (min(op.site.key for _, op in stuck.arrived), stuck.members)
 
 
 def differing(run: Run, stuck: Stuck) -> tuple[Alt | Loop, ...]:
@@ -110,20 +120,28 @@ def _decisions(run: Run, rank: int) -> dict[object, tuple[int, Alt | Loop, tuple
 
 
 def blame(term: Node, run: Run, options: Options) -> Blame:
-    """Find the gate of a refuting run: forcing it removes every deadlock, or else at least this one."""
-    stuck = first_stuck(run)
+    """Find the gate of a refuting run: forcing it removes every deadlock, or else at least the one it is blamed for.
+
+    The instance that stands first in the program counts, unless its members took every decision alike.
+    """
+    ordered = sorted(run.stuck, key=_stuck_order)
+    for stuck in ordered[:STUCK_CAP]:
+        gates = differing(run, stuck)
+        if gates:
+            return _blamed(term, run, options, stuck, gates)
+    return Blame(None, ordered[0])
+
+
+def _blamed(term: Node, run: Run, options: Options, stuck: Stuck, gates: tuple[Alt | Loop, ...]) -> Blame:
     partial: Blame | None = None
-    for node in differing(run, stuck):
+    for node in gates:
         for value in _sides(run, stuck, node):
             verdict = _forced(term, run, options, node, value)
             if verdict.known and verdict.run is None:
                 return Blame(node, stuck, value, True)
             if partial is None and verdict.run is not None and not _again(stuck, verdict.run):
                 partial = Blame(node, stuck, value, False)
-    if partial is not None:
-        return partial
-    gates = differing(run, stuck)
-    return Blame(gates[0] if gates else None, stuck)
+    return partial or Blame(gates[0], stuck)
 
 
 def _sides(run: Run, stuck: Stuck, node: Alt | Loop) -> tuple[Any, ...]:
@@ -145,25 +163,41 @@ def _again(stuck: Stuck, run: Run) -> bool:
     )
 
 
-def first_event(terms: Terms, axes: Axes, part: Node) -> Node | None:
-    """Give a branch of which one side makes no event that it divides, with nothing but the first event of the other.
+def first_events(terms: Terms, axes: Axes, part: Node) -> tuple[Node, ...]:
+    """Give branches that are enough to show a fault where one side of a part makes no event that the gate divides.
 
-    Enough to show the fault, and small where the other side is the rest of a long function. None for other parts.
+    Each holds one event of the other side: the first that every rank there comes to, and the first at all. They are
+    small where that side is the rest of a long function. Empty for other parts.
     """
     if not isinstance(part, Alt) or not part.condition.var:
-        return None
+        return ()
     there = [any(divides(part.condition, group, axes) for group in side.groups) for side in (part.then, part.otherwise)]
     if there[0] is there[1]:
-        return None
-    path = _path(terms, part.then if there[0] else part.otherwise, part.condition, axes)
-    if path is None:
-        return None
-    other = project(terms, part.otherwise if there[0] else part.then, lambda group: False)
-    sides = (path, other) if there[0] else (other, path)
-    return terms.alt(part.condition, *sides, part.gate)
+        return ()
+    side, other = (part.then, part.otherwise) if there[0] else (part.otherwise, part.then)
+    empty = project(terms, other, lambda group: False)
+    found = []
+    for path in (_plain(terms, side, part.condition, axes), _path(terms, side, part.condition, axes)):
+        if path is not None:
+            sides = (path, empty) if there[0] else (empty, path)
+            found.append(terms.alt(part.condition, *sides, part.gate))
+    return tuple(dict.fromkeys(found))
+
+
+def _plain(terms: Terms, side: Node, condition: Expr, axes: Axes) -> Node | None:
+    """Give the first divided event that no branch of the side decides; none after a loop that may leave."""
+    node: Node | None = side
+    while node is not None:
+        if isinstance(node, Op) and divides(condition, node.group, axes):
+            return terms.again(node, terms.nil, node.site)
+        if isinstance(node, Loop) and breaks(node.body):
+            return None
+        node = terms.joins.next(node)
+    return None
 
 
 def _path(terms: Terms, side: Node, condition: Expr, axes: Axes) -> Node | None:
+    """Give the first divided event in the order of the program, under what leads to it."""
     above: dict[int, Node] = {}
     for node in walk(side):
         if isinstance(node, Op) and divides(condition, node.group, axes):
@@ -174,11 +208,12 @@ def _path(terms: Terms, side: Node, condition: Expr, axes: Axes) -> Node | None:
 
 
 def _gated(terms: Terms, op: Op, above: dict[int, Node]) -> Node:
-    """Give one event under the branches and loops that lead to it."""
+    """Give one event under the branches and loops that lead to it; a branch whose both sides do is none."""
     path, here = terms.again(op, terms.nil, op.site), op.id
+    passed = {op.shape}
     while here in above:
         node = above[here]
-        if isinstance(node, Alt):
+        if isinstance(node, Alt) and not _met(terms, node, passed):
             sides = (path, terms.nil) if node.then.id == here else (terms.nil, path)
             path = terms.alt(node.condition, *sides, node.gate)
         elif isinstance(node, Loop) and node.body.id == here:
@@ -186,7 +221,13 @@ def _gated(terms: Terms, op: Op, above: dict[int, Node]) -> Node:
         elif isinstance(node, Loop) and node.rest.id == here and breaks(node.body):
             path = terms.loop(node.trip, project(terms, node.body, lambda group: False), path, node.gate)
         here = node.id
+        passed.add(node.shape)
     return path
+
+
+def _met(terms: Terms, node: Alt, passed: set[int]) -> bool:
+    join = terms.joins.next(node)
+    return join is not None and join.shape in passed
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +238,9 @@ class _Place:
     gates: tuple[tuple[Alt, bool], ...] = ()
     sizes: Facts = ()
     asked: frozenset[int] = frozenset()
+    depth: int = 0
+    divided: int = 0
+    """The dims of a faulty gate around: what it keeps apart is not told again."""
 
     def inside(self, node: Alt, holds: bool) -> _Place:
         """Give the place on one side of a uniform branch."""
@@ -225,13 +269,17 @@ class _Place:
 
 @dataclass(slots=True)
 class Judge:
-    """Judges terms of one table. `unjudged` counts the parts that reached a bound."""
+    """Judges terms of one table.
+
+    `unjudged` counts the parts that reached a bound, `simulated` the runs; `run_cap` bounds the runs of one mesh.
+    """
 
     terms: Terms
     axes: Axes
     prover: Prover = field(init=False)
     unjudged: int = 0
     simulated: int = 0
+    run_cap: int = RUN_CAP
     _answers: dict[tuple[int, Options, Facts], Verdict] = field(default_factory=dict)
     _balancing: set[object] = field(default_factory=set)
 
@@ -251,25 +299,27 @@ class Judge:
 
     def _spine(self, term: Node, end: Node | None, place: _Place) -> Iterator[Fault]:
         """Walk from join to join; `end` is where the enclosing branch meets."""
+        if place.depth > NESTING_CAP:
+            self.unjudged += 1
+            return
         pending: list[tuple[Node | None, Node | None, _Place]] = [(term, end, place)]
         while pending:
             node, stop, here = pending.pop()
-            while node is not None and (stop is None or node.shape != stop.shape):
-                join = following = self.terms.joins.next(node)
-                if not self._harmless(node, join):
-                    if isinstance(node, Alt) and not node.condition.var:
-                        sides = ((node.otherwise, False), (node.then, True))
-                        pending += [
-                            (side, join, here.inside(node, holds)) for side, holds in sides if here.may(node, holds)
-                        ]
-                    elif isinstance(node, Loop) and not node.trip.var and not (node.body.var and breaks(node.body)):
-                        yield from self._spine(node.body, None, replace(here, loop=node))
-                        if returns(node.body):
-                            pending += [(node.after_return, join, here), (node.rest, join, here)]
-                    else:
-                        following = yield from self._part(node, join, stop, here)
-                here = self._after(node, here)
-                node = following
+            if node is None or (stop is not None and node.shape == stop.shape):
+                continue
+            join = following = self.terms.joins.next(node)
+            inner: list[tuple[Node | None, Node | None, _Place]] = []
+            if not self._harmless(node, join):
+                if isinstance(node, Alt) and not node.condition.var:
+                    sides = ((node.otherwise, False), (node.then, True))
+                    inner = [(side, join, here.inside(node, holds)) for side, holds in sides if here.may(node, holds)]
+                elif isinstance(node, Loop) and not node.trip.var and not (node.body.var and breaks(node.body)):
+                    yield from self._spine(node.body, None, replace(here, loop=node, depth=here.depth + 1))
+                    inner = [(node.after_return, join, here), (node.rest, join, here)] if returns(node.body) else []
+                else:
+                    following = yield from self._part(node, join, stop, here)
+            pending.append((following, stop, self._after(node, here)))
+            pending += inner
 
     def _harmless(self, node: Node, join: Node | None) -> bool:
         if isinstance(node, Op):
@@ -292,15 +342,17 @@ class Judge:
 
         Where some ranks leave the program, all that follows belongs to the part.
         """
+        if isinstance(node, (Alt, Loop)) and condition_of(node).var & place.divided:
+            return join
         part = cut(self.terms, node, join)
         if isinstance(node, (Alt, Loop)) and any(isinstance(below, Exit) for below in walk(part)):
             part = node
         if isinstance(node, Op):
             part = self.terms.again(node, self.terms.nil, node.site)
         context = node if place.loop is None else self.terms.then(node, place.loop)
-        short = first_event(self.terms, self.axes, part)
+        short = first_events(self.terms, self.axes, part)
         for options, grade in self._phases(part, place):
-            for term in (part,) if short is None else (short, part):
+            for term in (*short, part):
                 term = place.wrapped(self.terms, term)
                 run = self._verdict(term, options, place.sizes).run
                 if run is None:
@@ -311,9 +363,11 @@ class Judge:
                 if balanced:
                     return following
                 yield from self._rounds(term, context, options, grade, place.sizes)
-                if term is not part and isinstance(part, Alt):
-                    yield from self._spine(part.then, None, place)
-                    yield from self._spine(part.otherwise, None, place)
+                if short and isinstance(part, Alt):
+                    divided = place.divided | part.condition.var
+                    deeper = replace(place, depth=place.depth + 1, divided=divided)
+                    yield from self._spine(part.then, None, deeper)
+                    yield from self._spine(part.otherwise, None, deeper)
                 return join
         return join
 
@@ -351,11 +405,11 @@ class Judge:
         return drop_uniform(self.terms, project(self.terms, term, group.may_equal, waits=True))
 
     def _phases(self, part: Node, place: _Place) -> Iterator[tuple[Options, str]]:
-        yield Options(shared=place.asked), "mesh"
+        yield Options(shared=place.asked, run_cap=self.run_cap), "mesh"
         if any(isinstance(node, Op) and node.handle for node in walk(part)):
-            yield Options(strict_async=True, shared=place.asked), "async"
+            yield Options(strict_async=True, shared=place.asked, run_cap=self.run_cap), "async"
         if any(isinstance(node, (Alt, Loop)) and condition_of(node).local for node in walk(part)):
-            yield Options(free_locals=True, shared=place.asked), "local"
+            yield Options(free_locals=True, shared=place.asked, run_cap=self.run_cap), "local"
 
     def _rounds(self, term: Node, context: Node, options: Options, grade: str, facts: Facts) -> Iterator[Fault]:
         """Blame one gate after the other, as long as the term blocks."""

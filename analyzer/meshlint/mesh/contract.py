@@ -7,10 +7,14 @@ members of a stuck instance asked for is no way out: they knew it alike, so it c
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from meshlint.mesh.gate import Expr, Origin
-from meshlint.mesh.run import Choice, Options, Run
+from meshlint.mesh.run import Options, Run
+
+_Key = tuple[int, tuple[int, ...]]
+_Valuation = dict[_Key, Any]
 
 
 def quantifier(atom: Expr, options: Options) -> bool:
@@ -22,56 +26,81 @@ def quantifier(atom: Expr, options: Options) -> bool:
     return atom.op == "atom" and atom.args[1] is Origin.CONFIG
 
 
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One run as the game sees it: all its choices, and those that must be safe whatever they are."""
+
+    run: Run
+    chosen: _Valuation
+    given: _Valuation
+
+    def fits(self, fixed: _Valuation) -> bool:
+        """Say whether no choice contradicts `fixed`."""
+        few, many = (fixed, self.chosen) if len(fixed) < len(self.chosen) else (self.chosen, fixed)
+        return all(key not in many or many[key] == value for key, value in few.items())
+
+
+def _case(run: Run, options: Options) -> _Case:
+    chosen = {choice.key: choice.value for choice in run.choices}
+    given = {choice.key: choice.value for choice in run.choices if quantifier(choice.atom, options)}
+    return _Case(run, chosen, given)
+
+
 def refuting_run(runs: list[Run], options: Options) -> Run | None:
     """Give the first run that shows a fault: no choice of contracts makes its config valuation safe."""
-    for run in runs:
-        if run.fails and not _escapes(_fixed(run, options), runs, options):
-            return run
+    cases = [_case(run, options) for run in runs]
+    escaped: set[frozenset[tuple[_Key, Any]]] = set()
+    for case in cases:
+        if not case.run.fails:
+            continue
+        fixed = _fixed(case)
+        signature = frozenset(fixed.items())
+        if signature in escaped:
+            continue
+        if not _escapes(fixed, cases):
+            return case.run
+        escaped.add(signature)
     return None
 
 
-_Valuation = dict[tuple[int, tuple[int, ...]], Any]
-
-
-def _fixed(run: Run, options: Options) -> _Valuation:
-    members = [set(item.members) for item in run.stuck]
-    return {
-        choice.key: choice.value
-        for choice in run.choices
-        if quantifier(choice.atom, options) or any(group <= set(choice.asked) for group in members)
+def _fixed(case: _Case) -> _Valuation:
+    members = [set(item.members) for item in case.run.stuck]
+    known = {
+        choice.key: choice.value for choice in case.run.choices if any(ranks <= set(choice.asked) for ranks in members)
     }
+    return {**case.given, **known}
+
+
+def _escapes(fixed: _Valuation, cases: list[_Case]) -> bool:
+    """Say whether some choice of contracts is safe for what is fixed, however the config that is still open goes."""
+    open_fact: _Key | None = None
+    for case in cases:
+        if not case.run.safe or not case.fits(fixed):
+            continue
+        free = [key for key in case.given if key not in fixed]
+        if not free:
+            return True
+        open_fact = open_fact or free[0]
+    near = [case for case in cases if case.fits(fixed)]
+    if not any(case.run.fails for case in near):
+        return True
+    if open_fact is None:
+        return False
+    values = {case.chosen[open_fact] for case in near if open_fact in case.chosen}
+    return all(_escapes({**fixed, open_fact: value}, near) for value in sorted(values, key=repr))
 
 
 def doubtful(run: Run, runs: list[Run], options: Options) -> bool:
     """Say whether a refuting run rests on several contracts at once: no single one of them leaves no way out."""
-    every = {choice.key: choice.value for choice in run.choices if quantifier(choice.atom, options)}
-    fixed = _fixed(run, options)
-    known = [key for key in fixed if key not in every]
+    case = _case(run, options)
+    known = {key: value for key, value in _fixed(case).items() if key not in case.given}
     if len(known) < 2:
         return False
-    return all(_escapes({**every, key: fixed[key]}, runs, options) for key in known)
-
-
-def _escapes(fixed: _Valuation, runs: list[Run], options: Options) -> bool:
-    near = [run for run in runs if all(fixed.get(c.key, c.value) == c.value for c in run.choices)]
-    if not any(run.fails for run in near):
-        return True
-    open_fact: Choice | None = None
-    for run in near:
-        if not run.safe:
-            continue
-        free = [c for c in run.choices if c.key not in fixed and quantifier(c.atom, options)]
-        if not free:
-            return True
-        open_fact = open_fact or free[0]
-    if open_fact is None:
-        return False
-    values = {c.value for run in near for c in run.choices if c.key == open_fact.key}
-    return all(_escapes({**fixed, open_fact.key: value}, near, options) for value in sorted(values, key=repr))
+    cases = [_case(other, options) for other in runs]
+    return all(_escapes({**case.given, key: value}, cases) for key, value in known.items())
 
 
 def decisive(run: Run, options: Options) -> bool:
     """Say whether a failing run counts by itself: nothing in it is chosen freely, but one contract at most."""
-    fixed = _fixed(run, options)
-    free = sum(1 for choice in run.choices if not quantifier(choice.atom, options))
-    return len(fixed) == len(run.choices) and free < 2
+    case = _case(run, options)
+    return len(_fixed(case)) == len(case.chosen) and len(case.chosen) - len(case.given) < 2

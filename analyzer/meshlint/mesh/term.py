@@ -66,15 +66,24 @@ class Gate:
         return Gate(self.site.within(caller), self.form, self.leaves, self.leaves_if, self.end_line, leave)
 
 
+FALLS, BREAKS, RETURNS, EXITS = 1, 2, 4, 8
+"""How a way can end: it falls through to the end, or leaves the loop, the function or the program."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """What every node caches: `size` counts nodes (a shared one once per path, capped), `var` joins its gates."""
+    """What every node caches.
+
+    `size` counts nodes (a shared one once per path, capped), `groups` are those of its events, `var` joins its gates,
+    `ends` says how its ways end (FALLS, BREAKS, RETURNS, EXITS).
+    """
 
     id: int
     shape: int
     size: int
     groups: tuple[Group, ...]
     var: int
+    ends: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,6 +171,8 @@ class Opaque(Node):
     rest: Node
     site: Site
 
+
+_LEAF_ENDS: dict[type[Node], int] = {Nil: FALLS, Break: BREAKS, Return: RETURNS, Exit: EXITS}
 
 SIZE_CAP = 1 << 20
 """Where the count of nodes along paths stops counting."""
@@ -268,45 +279,27 @@ def _ways(node: Node) -> tuple[Node, ...]:
 
 def returns(body: Node) -> bool:
     """Say whether a loop body holds a `return`."""
-    return _holds(body, Return)
+    return bool(body.ends & RETURNS)
 
 
 def breaks(body: Node) -> bool:
     """Say whether a loop body leaves its loop: `break`, `return` or an exit."""
-    return _holds(body, (Break, Return, Exit))
+    return bool(body.ends & (BREAKS | RETURNS | EXITS))
 
 
 def falls_through(body: Node) -> bool:
     """Say whether a loop body can come to its end, so that a second round is possible."""
-    seen: set[int] = set()
-    stack: list[Node] = [body]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Nil):
-            return True
-        if node.id not in seen:
-            seen.add(node.id)
-            stack += (node.rest, node.after_return) if isinstance(node, Loop) else children(node)
-    return False
+    return bool(body.ends & FALLS)
 
 
-def _holds(body: Node, kinds: type[Node] | tuple[type[Node], ...]) -> bool:
-    seen: set[int] = set()
-    stack: list[Node] = [body]
-    while stack:
-        node = stack.pop()
-        if node.id in seen:
-            continue
-        seen.add(node.id)
-        if isinstance(node, kinds):
-            return True
-        if isinstance(node, Loop):
-            stack += [node.rest, node.after_return]
-            if _holds(node.body, (Return, Exit)):
-                return True
-        else:
-            stack += children(node)
-    return False
+def _ends(kind: type[Node], below: tuple[Node, ...]) -> int:
+    if kind is Loop:
+        body, rest, after_return = below
+        return (body.ends & EXITS) | rest.ends | (after_return.ends if body.ends & RETURNS else 0)
+    ends = _LEAF_ENDS.get(kind, 0)
+    for node in below:
+        ends |= node.ends
+    return ends
 
 
 @dataclass(slots=True)
@@ -357,7 +350,7 @@ class Terms:
         size = min(SIZE_CAP, 1 + sum(node.size for node in below))
         for node in below:
             var |= node.var
-        node = kind(len(self._nodes), shape, size, _joined(groups, below), var, *fields)
+        node = kind(len(self._nodes), shape, size, _joined(groups, below), var, _ends(kind, below), *fields)
         self._nodes[key] = node
         return node
 
