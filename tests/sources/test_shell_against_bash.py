@@ -175,6 +175,8 @@ CASES = {
     "local": "f() { local A=7; g; }; g() { stub $A; }; f; g",
     "elif": "if [ $A = 2 ]; then stub two; elif [ $A = 1 ]; then stub one; else stub none; fi",
     "case fallthrough pattern": "case x.yaml in *.json) stub j;; *.yaml|*.yml) stub y;; esac",
+    "row of assignments": "A=2 B=3\nL=()\nfor C in 1; do stub $A $B $C; done\nA=5 C=6\nstub $A $C",
+    "list as text": 'X="${L[@]}"; stub $X "$X"',
     "indirect": 'N=A; stub "${!N}"',
 }
 

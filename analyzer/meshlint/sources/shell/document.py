@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from meshlint.place import Span
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 FIRST_PLACEHOLDER = 0xE000
 """Derived text holds what has no text (unknown, undecided) as one character of Unicode's private area each."""
 MAX_PLACEHOLDERS = 0x1800
+MAX_REPAIRS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +124,38 @@ def parser() -> Parser:
 
 
 def parse(document: Document, tool: Parser) -> Node:
-    """Give the root node; blank lines are added so that a last line may end in a backslash."""
-    return tool.parse(ascii_bytes(document.text) + b"\n\n").root_node
+    """Give the root node; blank lines are added so that a last line may end in a backslash.
+
+    The grammar takes two assignments on a line for the front of a command on the next; such a line end is read as `;`.
+    """
+    data = bytearray(ascii_bytes(document.text) + b"\n\n")
+    root = tool.parse(bytes(data)).root_node
+    for _ in range(MAX_REPAIRS if _has_row_of_assignments(document.text) else 0):
+        ends = list(_swallowed_ends(root, data))
+        if not ends:
+            break
+        for end in ends:
+            data[end] = ord(";")
+        root = tool.parse(bytes(data)).root_node
+    return root
+
+
+def _has_row_of_assignments(text: str) -> bool:
+    return any(row.count("=") > 1 and row.partition("=")[0].strip().isidentifier() for row in text.split("\n"))
+
+
+def _swallowed_ends(root: Node, data: bytearray) -> Iterator[int]:
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        stack.extend(node.named_children)
+        if node.type != "command" or node.child_count < 2 or node.children[0].type != "variable_assignment":
+            continue
+        for one, other in pairwise(node.children):
+            end = data.find(b"\n", one.end_byte, other.start_byte)
+            if one.type == "variable_assignment" and end >= 0 and data[end - 1] != ord("\\"):
+                yield end
+                break
 
 
 def derived(path: str, atoms: Sequence[Atom], prefix: str = "") -> Document:

@@ -243,7 +243,7 @@ def _arms(shell: Shell, arms: list[tuple[list[Node], list[Node]]], otherwise: li
     waiting: list[tuple[Truth, State, State, str, Truth | None]] = []
     flow = ""
     for index, (condition, body) in enumerate(arms):
-        shell.step()
+        shell.step(1 + len(shell.state.assume) // 8)
         flow = run(shell, condition)
         if flow:
             break
@@ -295,7 +295,7 @@ def _case(shell: Shell, node: Node) -> str:
     waiting: list[tuple[Truth, State, State, str, Truth | None]] = []
     flow = ""
     for item in items:
-        shell.step()
+        shell.step(1 + len(shell.state.assume) // 8)
         truth = shell.known(_matches(shell, item, atoms, subject))
         body = [c for c in item.children if item.field_name_for_child(item.children.index(c)) is None]
         if not isinstance(truth, Open):
@@ -765,11 +765,17 @@ def captured(shell: Shell, node: Node) -> Atoms:
 
 def rstripped(atoms: Atoms) -> Atoms:
     """Take line breaks off the end."""
+    return _rstripped(atoms, {})
+
+
+def _rstripped(atoms: Atoms, memo: dict[tuple[int, int], tuple[Atoms, Atoms]]) -> Atoms:
     while atoms:
         last = atoms[-1]
         if isinstance(last, Choice):
-            yes, no = rstripped(last.yes), rstripped(last.no)
-            return (*atoms[:-1], Choice(last.cond, yes, no, last.depth, last.uses, last.split))
+            key = (id(last.yes), id(last.no))
+            if key not in memo:
+                memo[key] = _rstripped(last.yes, memo), _rstripped(last.no, memo)
+            return (*atoms[:-1], replace(last, yes=memo[key][0], no=memo[key][1]))
         if not isinstance(last, Lit) or not last.text.endswith("\n"):
             return atoms
         text = last.text.rstrip("\n")
@@ -869,7 +875,7 @@ def _path_key(atoms: Atoms) -> str:
         elif isinstance(atom, Unk):
             parts.append(f"<{atom.key}>")
         elif isinstance(atom, Choice):
-            parts.append(f"<{atom.cond.number}:{_path_key(atom.yes)}:{_path_key(atom.no)}>")
+            parts.append(f"<{atom.cond.number}:{id(atom.yes)}:{id(atom.no)}>")
     name = "".join(parts)
     return name[2:] if name.startswith("./") else name
 

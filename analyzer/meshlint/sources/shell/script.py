@@ -73,10 +73,11 @@ def _texts(atoms: Atoms, seen: set[int]) -> Iterator[str]:
     for atom in atoms:
         if isinstance(atom, Lit):
             yield atom.text
-        elif isinstance(atom, Choice) and id(atom) not in seen:
-            seen.add(id(atom))
-            yield from _texts(atom.yes, seen)
-            yield from _texts(atom.no, seen)
+        elif isinstance(atom, Choice):
+            for arm in (atom.yes, atom.no):
+                if id(arm) not in seen:
+                    seen.add(id(arm))
+                    yield from _texts(arm, seen)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from meshlint.sources.shell.term import (
     branch,
     forced,
     select,
+    size,
     under,
 )
 from meshlint.sources.tree import Reader
@@ -218,7 +219,7 @@ class Shell:
 
     def assign(self, name: str, atoms: Atoms, array: bool = False, table: Mapping[str, Atoms] | None = None) -> None:
         """Set a variable; it stays exported if it was."""
-        if len(atoms) > self.limits.atoms:
+        if size(atoms) > self.limits.atoms:
             raise Exhausted(f"`{name}` grows too long")
         old = self.state.variables.get(name)
         exported = old.exported if old is not None else False

@@ -16,6 +16,8 @@ from meshlint.sources.shell.document import Document, Mark, Spot
 MAX_USES = 4
 MAX_DEPTH = 40
 """Undecided conditions that one value may hang on; past them it is unknown."""
+MAX_SIZE = 20_000
+"""Atoms of one value, whichever way its conditions go."""
 MAX_CASES = 32
 """Ways that the operands of one computation may go; past them its result is unknown."""
 
@@ -87,6 +89,9 @@ class Choice:
     yes: Atoms
     no: Atoms
     depth: int
+    size: int
+    listed: bool
+    """Whether a border between words lies in an arm."""
     uses: tuple[Mark, ...] = ()
     split: bool | None = None
 
@@ -152,6 +157,16 @@ def depth(atoms: Atoms) -> int:
     return max((a.depth for a in atoms if isinstance(a, Choice)), default=0)
 
 
+def size(atoms: Atoms) -> int:
+    """Give how many atoms a value has at most, once its choices are decided."""
+    return sum(a.size if isinstance(a, Choice) else 1 for a in atoms)
+
+
+def is_list(atoms: Atoms) -> bool:
+    """Say whether a value has a border between words in it."""
+    return any(isinstance(a, Break) or (isinstance(a, Choice) and a.listed) for a in atoms)
+
+
 def choose(cond: Cond, yes: Atoms, no: Atoms) -> Atoms:
     """Give the value that is `yes` where the condition holds and `no` elsewhere; what both share stays outside."""
     front = 0
@@ -177,9 +192,13 @@ def _choice(cond: Cond, yes: Atoms, no: Atoms) -> Atoms:
     if not yes and not no:
         return ()
     level = 1 + max(depth(yes), depth(no))
-    if level > MAX_DEPTH:
-        return (Unk(f"it depends on more than {MAX_DEPTH} undecided conditions", f"deep:{id(yes)}", several=True),)
-    return (Choice(cond, yes, no, level),)
+    volume = max(size(yes), size(no))
+    if level > MAX_DEPTH or volume > MAX_SIZE:
+        reason = (
+            f"it depends on more than {MAX_DEPTH} undecided conditions" if level > MAX_DEPTH else "it grows too long"
+        )
+        return (Unk(reason, f"deep:{cond.number}:{id(yes)}", (cond.mark,), several=True),)
+    return (Choice(cond, yes, no, level, volume, is_list(yes) or is_list(no)),)
 
 
 def select(truth: Truth, yes: Atoms, no: Atoms) -> Atoms:
@@ -267,7 +286,7 @@ def _use(atom: Atom, mark: Mark | None, split: bool | None) -> Atom:
     uses = atom.uses if mark is None or len(atom.uses) >= MAX_USES else (*atom.uses, mark)
     kept = atom.split if split is None else split
     if isinstance(atom, Choice):
-        return Choice(atom.cond, atom.yes, atom.no, atom.depth, uses, kept)
+        return Choice(atom.cond, atom.yes, atom.no, atom.depth, atom.size, atom.listed, uses, kept)
     if isinstance(atom, Lit):
         return Lit(atom.text, atom.mark, atom.exact, uses, kept)
     return Unk(atom.reason, atom.key, uses, kept, atom.several, atom.optional)
@@ -396,22 +415,20 @@ def text_only(atoms: Atoms) -> Atoms:
     return _text_only(atoms, {})
 
 
-def _text_only(atoms: Atoms, memo: dict[int, Choice]) -> Atoms:
-    if not any(isinstance(a, Break | Choice) for a in atoms):
-        return atoms
-    found: list[Atom] = []
-    for atom in atoms:
-        if isinstance(atom, Break):
-            found.append(Lit(" "))
-        elif isinstance(atom, Choice):
-            if id(atom) not in memo:
-                yes, no = _text_only(atom.yes, memo), _text_only(atom.no, memo)
-                same = yes is atom.yes and no is atom.no
-                memo[id(atom)] = atom if same else replace(atom, yes=yes, no=no)
-            found.append(memo[id(atom)])
-        else:
-            found.append(atom)
-    return tuple(found)
+def _text_only(atoms: Atoms, memo: dict[tuple[int, int], tuple[Atoms, Atoms]]) -> Atoms:
+    return tuple(_as_text(a, memo) for a in atoms) if is_list(atoms) else atoms
+
+
+def _as_text(atom: Atom, memo: dict[tuple[int, int], tuple[Atoms, Atoms]]) -> Atom:
+    if isinstance(atom, Break):
+        return Lit(" ")
+    if not isinstance(atom, Choice) or not atom.listed:
+        return atom
+    key = (id(atom.yes), id(atom.no))
+    if key not in memo:
+        memo[key] = _text_only(atom.yes, memo), _text_only(atom.no, memo)
+    yes, no = memo[key]
+    return replace(atom, yes=yes, no=no, listed=False)
 
 
 def has_choice(atoms: Atoms) -> bool:

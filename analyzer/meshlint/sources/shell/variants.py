@@ -120,12 +120,15 @@ def _all_conds(atoms: Atoms) -> set[Cond]:
     return set(_reach(atoms, {}, {}))
 
 
-def _reach(atoms: Atoms, assume: Assume, seen: dict[int, Atom]) -> Iterator[Cond]:
+def _reach(atoms: Atoms, assume: Assume, seen: dict[tuple[int, int, int], Atom]) -> Iterator[Cond]:
     """Give every open condition that a value can come to; `seen` keeps the choices that were visited."""
     for atom in atoms:
-        if not isinstance(atom, Choice) or id(atom) in seen:
+        if not isinstance(atom, Choice):
             continue
-        seen[id(atom)] = atom
+        key = (atom.cond.number, id(atom.yes), id(atom.no))
+        if key in seen:
+            continue
+        seen[key] = atom
         known = implied(atom.cond, assume)
         if known is None:
             yield atom.cond
@@ -160,10 +163,10 @@ def _touched(choice: Choice) -> tuple[list[str], bool]:
     """Give the flags in a choice's arms, and whether an arm begins with something else."""
     names: dict[str, None] = {}
     other = False
-    stack: list[tuple[Atoms, int]] = [(choice.yes, 0), (choice.no, 0)]
-    seen: set[int] = set()
+    stack: list[Atoms] = [choice.yes, choice.no]
+    seen = {id(choice.yes), id(choice.no)}
     while stack:
-        atoms, _ = stack.pop()
+        atoms = stack.pop()
         first = True
         for atom in atoms:
             if isinstance(atom, Lit):
@@ -174,9 +177,9 @@ def _touched(choice: Choice) -> tuple[list[str], bool]:
             elif isinstance(atom, Unk):
                 other = other or first
                 first = False
-            elif isinstance(atom, Choice) and id(atom) not in seen:
-                seen.add(id(atom))
-                stack += [(atom.yes, 0), (atom.no, 0)]
+            elif isinstance(atom, Choice):
+                stack += [arm for arm in (atom.yes, atom.no) if id(arm) not in seen]
+                seen |= {id(atom.yes), id(atom.no)}
     return list(names), other
 
 
@@ -191,11 +194,10 @@ def _ways(atoms: Atoms, state: State, wanted: set[Cond] | None) -> tuple[list[di
         cond = every[number]
         if cond in joined:
             continue
-        grown = [new for leaf in leaves for new in leaf.split(cond, atoms, allowed)]
-        if len(grown) > MAX_VARIANTS:
+        if len(leaves) + sum(leaf.meets(cond) for leaf in leaves) > MAX_VARIANTS:
             joined.add(cond)
         else:
-            leaves = grown
+            leaves = [new for leaf in leaves for new in leaf.split(cond, atoms, allowed)]
     return [leaf.assume for leaf in leaves], frozenset(joined)
 
 
@@ -210,6 +212,10 @@ class _Leaf:
     def of(assume: dict[Cond, bool], atoms: Atoms, allowed: Truth) -> _Leaf:
         """Make a leaf of assumptions."""
         return _Leaf(assume, frozenset((*open_conds(under(allowed, assume)), *_reach(atoms, assume, {}))))
+
+    def meets(self, cond: Cond) -> bool:
+        """Say whether it comes to a condition that it has not decided."""
+        return cond in self.open and implied(cond, self.assume) is None
 
     def split(self, cond: Cond, atoms: Atoms, allowed: Truth) -> list[_Leaf]:
         """Give the leaves for both ways of a condition, or this one where it does not come to it."""
@@ -232,6 +238,7 @@ class _Resolver:
         self.joined = joined
         self.words: dict[tuple[int, ...], Word] = {}
         self.split: dict[tuple[int, int], tuple[Settled, ...]] = {}
+        self.arms: dict[tuple[int, int, int, bool | None, int], tuple[tuple[Settled, ...], ...]] = {}
         self.ways: dict[tuple[int, bool | None], Choice] = {}
         self.kept: list[object] = []
 
@@ -283,13 +290,14 @@ class _Resolver:
     def either(self, choice: Choice, assume: Assume, split: bool | None) -> Iterator[Settled]:
         """Give what both arms of an open choice have in common; flags that only one has, or otherwise, are unknown."""
         choice = choice if split is choice.split else self.used(choice, split)
-        arms = [
-            [p for a in self.settle(arm, assume, split) for p in self.cut(a, choice)] for arm in (choice.yes, choice.no)
-        ]
+        key = (choice.cond.number, id(choice.yes), id(choice.no), split, id(assume))
+        if key not in self.arms:
+            self.kept.append(choice)
+            self.arms[key] = tuple(tuple(self.settle(arm, assume, split)) for arm in (choice.yes, choice.no))
+        arms = [[p for a in arm for p in self.cut(a, choice)] for arm in self.arms[key]]
         reason = f"it depends on `{choice.cond.text}`, one of too many undecided conditions"
         unk = Unk(reason, f"either:{choice.cond.number}", (choice.cond.mark, *choice.uses)[:4], choice.split)
-        listed = choice.split or any(isinstance(a, Break) for arm in arms for a in arm)
-        if not listed:
+        if not choice.split and not choice.listed:
             yield unk
             return
         parts = [_segments(fields(arm)) for arm in arms]
