@@ -54,7 +54,7 @@ class Lit:
         mark = self.mark
         if mark is not None and self.exact and not mark.shown:
             mark = Mark(mark.document, mark.start + start, mark.start + end, mark.caveat)
-        return replace(self, text=self.text[start:end], mark=mark)
+        return Lit(self.text[start:end], mark, self.exact, self.uses, self.split)
 
     def spots(self) -> Iterator[Spot]:
         """Give the places that made it: where it is written first, then the uses."""

@@ -341,17 +341,25 @@ def _through(atom: Settled, choice: Choice | None) -> Settled:
     return found
 
 
+def _whole(lit: Lit) -> Lit:
+    return Lit(lit.text, lit.mark, lit.exact, lit.uses, False)
+
+
 def _cut(atom: Settled) -> Iterator[Settled]:
     if not isinstance(atom, Lit) or not atom.split or not atom.text:
         yield atom
         return
-    words = fields((atom,))
+    parts = atom.text.split()
+    if parts == [atom.text]:
+        yield _whole(atom)
+        return
+    words = fields((atom,)) if parts else []
     if atom.text[0].isspace():
         yield BREAK
     for index, word in enumerate(words):
         if index:
             yield BREAK
-        yield from (replace(part, split=False) for part in word)
+        yield from (_whole(part) if isinstance(part, Lit) else part for part in word)
     if words and atom.text[-1].isspace():
         yield BREAK
 
