@@ -47,7 +47,7 @@ def test_definitions_classes_and_imports() -> None:
     assert [name for name, _ in base.methods] == ["__init__", "first"]
     assert [name for name, _, _ in base.stores] == ["group", "rank", "size"]
     assert facts.definitions[3].params[2].kind == "kw"
-    assert facts.definitions[4].callees == ("dist.all_reduce",)
+    assert facts.definitions[4].callees == ("dist.all_reduce", "&x")
 
 
 def test_facts_survive_a_dump() -> None:

@@ -42,8 +42,9 @@ ENTRIES = under(
     ("accelerate.utils", "accelerate.utils.operations"),
     (
         Entry(("gather", "gather_object"), "op", _OPS, dims=("world",), op="all_gather", effect="returns"),
-        Entry(("broadcast", "broadcast_object_list"), "op", _OPS, dims=("world",), op="broadcast", payload=(0, "tensor"),
-              effect="returns"),
+        Entry(("broadcast",), "op", _OPS, dims=("world",), op="broadcast", payload=(0, "tensor"), effect="returns"),
+        Entry(("broadcast_object_list",), "op", _OPS, dims=("world",), op="broadcast_object_list",
+              payload=(0, "object_list"), effect="list", object_form=True),
         Entry(("reduce",), "op", _OPS, dims=("world",), op="all_reduce", effect="returns"),
         Entry(("wait_for_everyone",), "op", _OPS, dims=("world",), op="barrier"),
     ),

@@ -11,7 +11,8 @@ _CKPT = "https://docs.pytorch.org/docs/2.9/distributed.checkpoint.html"
 ENTRIES = (
     Entry(("init_device_mesh", "DeviceMesh.from_group"), "mesh", _MESH),
     Entry(("full_tensor",), "op", _DTENSOR, op="full_tensor", effect="returns", composite=True, weak=True),
-    Entry(("distribute_tensor", "distribute_module"), "op", _DTENSOR, op="distribute_tensor", composite=True, weak=True),
+    Entry(("distribute_tensor", "distribute_module"), "op", _DTENSOR, op="distribute_tensor", composite=True,
+          weak=True),
     Entry(
         ("torch.distributed.checkpoint.save", "torch.distributed.checkpoint.load", "dcp.save", "dcp.load",
          "dist_cp.save", "dist_cp.load", "torch.distributed.checkpoint.async_save", "dcp.async_save",

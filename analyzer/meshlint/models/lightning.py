@@ -7,7 +7,7 @@ from meshlint.models.entry import Entry, under
 _SRC = "pytorch-lightning 2.5, src/lightning/pytorch/strategies/strategy.py"
 _RANK = "pytorch-lightning 2.5, src/lightning/fabric/utilities/rank_zero.py"
 
-ENTRIES = under(
+_STRATEGY = under(
     ("strategy", "fabric", "training_type_plugin"),
     (
         Entry(("is_global_zero",), "first", _SRC, dims=("world",), attribute=True),
@@ -20,7 +20,10 @@ ENTRIES = under(
               effect="returns"),
         Entry(("all_gather",), "op", _SRC, dims=("world",), op="all_gather", effect="returns"),
     ),
-) + (
+)  # fmt: skip
+
+ENTRIES = (
+    *_STRATEGY,
     Entry(("trainer.is_global_zero",), "first", _SRC, dims=("world",), attribute=True),
     Entry(("trainer.global_rank",), "rank", _SRC, dims=("world",), attribute=True),
     Entry(("trainer.local_rank",), "rank", _SRC, dims=("world",), attribute=True, weak=True),

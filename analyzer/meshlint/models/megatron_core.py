@@ -42,7 +42,7 @@ def _getters() -> tuple[Entry, ...]:
     return tuple(found)
 
 
-ENTRIES = under(
+_PARALLEL_STATE = under(
     _PREFIXES,
     (
         *_getters(),
@@ -70,7 +70,9 @@ ENTRIES = under(
         Entry(("destroy_model_parallel",), "pure", _STATE),
         Entry(("create_group",), "op", _STATE, dims=("world",), op="new_group", agree=((0, "ranks"),), creates=True),
     ),
-) + (
+)  # fmt: skip
+
+_GETTERS = (
     Entry(("HyperCommGrid.create_pg", "grid.create_pg"), "op", "megatron/core/hyper_comm_grid.py", dims=("world",),
           op="new_group", creates=True),
     Entry(("is_pp_first_stage", "is_vp_first_stage_of_group"), "first",
@@ -91,7 +93,8 @@ ENTRIES = under(
 
 _FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tp", ("tp",)), ("pp", ("pp",)), ("mp", ("tp", "pp")), ("cp", ("cp",)), ("tp_cp", ("tp", "cp")), ("ep", ("ep",)),
-    ("expt_tp", ("etp",)), ("tp_ep", ("etp", "ep")), ("tp_ep_pp", ("etp", "ep", "pp")), ("tp_dp_cp", ("tp", "dp", "cp")),
+    ("expt_tp", ("etp",)), ("tp_ep", ("etp", "ep")), ("tp_ep_pp", ("etp", "ep", "pp")),
+    ("tp_dp_cp", ("tp", "dp", "cp")),
     ("dp", ("dp",)), ("dp_cp", ("dp", "cp")), ("expt_dp", ("edp",)), ("intra_dp_cp", ("dp.0", "cp")),
     ("inter_dist_opt", ("dp.1",)), ("dp_cp_ag", ("dp", "cp")),
 )  # fmt: skip
@@ -100,10 +103,15 @@ _FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 COLLECTION = tuple(
     Entry(
         tuple(f"{holder}.{field}" for holder in ("pg_collection", "pgs", "model_comm_pgs", "process_groups", "pgc")),
-        "group", "megatron/core/process_groups_config.py, core_v0.16.1", dims=dims, attribute=True,
+        "group",
+        "megatron/core/process_groups_config.py, core_v0.16.1",
+        dims=dims,
+        attribute=True,
     )
     for field, dims in _FIELDS
-) + (
+)
+
+_EMBEDDING = (
     Entry(("pg_collection.embd", "pgs.embd"), "group", "megatron/core/process_groups_config.py, core_v0.16.1",
           dims=("pp",), members="ends", identity="embd", attribute=True),
     Entry(("pg_collection.pos_embd", "pgs.pos_embd"), "group", "megatron/core/process_groups_config.py, core_v0.16.1",
@@ -154,4 +162,4 @@ WRAPPERS = (
           "megatron/core/utils.py, core_v0.16.1"),
 )  # fmt: skip
 
-ENTRIES = (*ENTRIES, *COLLECTION, *WRAPPERS)
+ENTRIES = (*_PARALLEL_STATE, *_GETTERS, *COLLECTION, *_EMBEDDING, *WRAPPERS)

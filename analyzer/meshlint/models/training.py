@@ -11,12 +11,13 @@ _BRIDGE = "Megatron-Bridge v0.4.0, src/megatron/bridge/utils/common_utils.py"
 _LM = "Megatron-LM core_v0.16.1, megatron/training/utils.py"
 _NEMO = "NeMo 2.4, nemo/utils/get_rank.py"
 
-ENTRIES = (
+_COMMON = (
     Entry(("utils.is_rank0", "is_rank0"), "first", _LM, dims=("world",)),
     Entry(("utils.is_last_rank", "is_last_rank"), "last", _LM, dims=("world",)),
     Entry(("common_utils.get_rank_safe", "get_rank_safe"), "rank", _BRIDGE, dims=("world",)),
     Entry(("common_utils.get_world_size_safe", "get_world_size_safe"), "size", _BRIDGE, dims=("world",)),
-    Entry(("common_utils.get_local_rank_preinit", "get_local_rank_preinit"), "rank", _BRIDGE, dims=("world",), weak=True),
+    Entry(("common_utils.get_local_rank_preinit", "get_local_rank_preinit"), "rank", _BRIDGE, dims=("world",),
+          weak=True),
     Entry(("is_global_rank_zero",), "first", _NEMO, dims=("world",)),
     Entry(("get_rank.get_rank",), "rank", _NEMO, dims=("world",)),
     Entry(("get_last_rank",), "source", _NEMO, dims=("world",), place="last"),
@@ -26,10 +27,14 @@ ENTRIES = (
           "the file system: https://docs.python.org/3/library/os.path.html"),
     Entry(("time.time", "time.perf_counter", "time.monotonic"), "local",
           "the clock: https://docs.python.org/3/library/time.html"),
+    Entry(("socket.gethostname", "platform.node"), "local",
+          "the host: https://docs.python.org/3/library/socket.html#socket.gethostname"),
     Entry(("os.environ", "os.getenv", "os.environ.get"), "config",
           "the environment: https://docs.python.org/3/library/os.html"),
     Entry(("safe_ddp_context",), "manager", "ms-swift v3.8, swift/utils/torch_utils.py"),
-) + under(
+)  # fmt: skip
+
+_COMPOSER = under(
     ("composer.utils.dist", "utils.dist"),
     (
         Entry(("get_global_rank",), "rank", "composer v0.31, composer/utils/dist.py", dims=("world",)),
@@ -45,13 +50,17 @@ ENTRIES = (
         Entry(("all_gather", "all_gather_object"), "op", "composer v0.31, composer/utils/dist.py", dims=("world",),
               op="all_gather", effect="returns"),
     ),
-) + under(
+)  # fmt: skip
+
+_STAGES = under(
     ("stage_manager",),
     (
         Entry(("is_first_stage",), "first", "ColossalAI v0.5, colossalai/pipeline/stage_manager.py", dims=("pp",)),
         Entry(("is_last_stage",), "last", "ColossalAI v0.5, colossalai/pipeline/stage_manager.py", dims=("pp",)),
     ),
-) + under(
+)  # fmt: skip
+
+_COORDINATOR = under(
     ("coordinator", "DistCoordinator", "DistCoordinator()"),
     (
         Entry(("is_master",), "first", "ColossalAI v0.5, colossalai/cluster/dist_coordinator.py", dims=("world",)),
@@ -63,3 +72,5 @@ ENTRIES = (
         Entry(("priority_execution",), "manager", "ColossalAI v0.5, colossalai/cluster/dist_coordinator.py"),
     ),
 )  # fmt: skip
+
+ENTRIES = (*_COMMON, *_COMPOSER, *_STAGES, *_COORDINATOR)

@@ -116,7 +116,8 @@ class Definition:
     """A function, a lambda or the module's own body (index 0, named `<module>`).
 
     `parent` is the index of the definition around it, `owner` that of the class, -1 for none. `callees` are the
-    dotted texts of what it calls, distinct and in order; `seeds` are the bits COLLECTIVE and so on.
+    dotted texts of what it calls, distinct and in order, and with `&` in front of what it hands on as an argument;
+    `seeds` are the bits COLLECTIVE and so on.
     """
 
     index: int
@@ -642,6 +643,9 @@ class _Lowering:
             self.scope.seeds |= COLLECTIVE
         arguments = tuple(self.expr(a) for a in node.args)
         keywords = tuple((k.arg, self.expr(k.value)) for k in node.keywords)
+        for value in (*arguments, *(v for _, v in keywords)):
+            if value[0] == "N" or (value[0] == "A" and value[1] == ("N", "self")):
+                self.scope.callees["&" + dotted(value)] = None
         return (
             "K",
             callee,

@@ -37,7 +37,9 @@ def roots_of(engine: Engine, path: str, definition: Definition) -> Iterator[Root
         return
     owner = (path, definition.owner)
     yield Root(path, definition.index, owner)
-    own = {text.split(".")[1] for text in definition.callees if text.startswith("self.") and text.count(".") == 1}
+    own: set[str] = set()
+    if definition.params:
+        _members(definition.body, definition.params[0].name, own)
     if not own:
         return
     given = 0
@@ -52,6 +54,18 @@ def roots_of(engine: Engine, path: str, definition: Definition) -> Iterator[Root
         if given > MAX_RECEIVERS:
             return
         yield Root(path, definition.index, child)
+
+
+def _members(node: object, receiver: str, found: set[str]) -> None:
+    """Collect the attributes of the receiver that lowered code names."""
+    if not isinstance(node, tuple):
+        return
+    if len(node) == 3 and node[0] == "A" and node[1] == ("N", receiver):
+        found.add(node[2])
+        return
+    for part in node:
+        if isinstance(part, tuple):
+            _members(part, receiver, found)
 
 
 def root_term(engine: Engine, root: Root) -> Term:

@@ -143,6 +143,9 @@ class Engine:
 
     def callee(self, path: str, definition: Definition, text: str) -> tuple[Entry | None, list[tuple[str, int]]]:
         """Resolve the dotted text of a callee without walking: a model, or the definitions it may be."""
+        if text.startswith("&"):
+            modelled, handed = self.callee(path, definition, text[1:])
+            return None, [] if modelled is not None else handed
         parts = text.split(".")
         linker = self.linker
         facts = linker.files[path]

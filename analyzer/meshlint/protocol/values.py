@@ -317,8 +317,6 @@ class Domain:
             var |= part.var
         if var == 0:
             return self.values.atom(key, self._origin(parts), count=count)
-        if any(part.local for part in parts) and var == ALL:
-            return self.values.atom(key, Origin.LOCAL, count=count)
         return self.values.atom(key, Origin.OPAQUE, var=var, count=count, weak=True)
 
     def _origin(self, parts: tuple[Expr, ...]) -> Origin:

@@ -21,10 +21,11 @@ from meshlint.mesh.group import Group
 from meshlint.mesh.pairing import Instead, pairing
 from meshlint.mesh.segment import condition_of
 from meshlint.mesh.simulate import Options, Verdict
-from meshlint.mesh.term import Alt, Loop, Node, Op, Site, walk
+from meshlint.mesh.term import Alt, Loop, Op, Site, walk
+from meshlint.mesh.term import Node as Term
 from meshlint.place import Span
-from meshlint.protocol.facts import FileFacts
-from meshlint.protocol.forwarding import Omitted, not_forwarded, switched_off
+from meshlint.protocol.facts import Definition, FileFacts, Node, dotted
+from meshlint.protocol.forwarding import Omitted, calls, not_forwarded, switched_off
 from meshlint.protocol.roots import Root, root_term, roots_of
 from meshlint.protocol.stages import STAGE_NAMES, Answer, Differ, Missing, ask
 from meshlint.protocol.summary import Engine, Exhausted
@@ -35,12 +36,35 @@ NODES_PER_PART = 120
 MAX_CALLERS = 6
 """Callers that are judged for one fault of a callee."""
 
+BATCH_KEYS = frozenset(("position_ids", "attention_mask", "num_seqs", "seq_lens", "seqlens"))
+"""Keys of a batch that some programs turn into the layout of packed sequences."""
+
 PACKED = ("cu_seqlens", "max_seqlen", "packed_seq", "cu_seqlen")
 
 
 def packed(key: str) -> bool:
     """Say whether a batch key carries the layout of packed sequences."""
     return key.startswith(PACKED)
+
+
+def building_keys(facts: Iterable[FileFacts]) -> frozenset[str]:
+    """Give the names from which the program builds packed parameters, beside those that say so themselves."""
+    found: set[str] = set()
+    for one in facts:
+        for definition in one.definitions:
+            if any("packed_seq_params" in c or c.endswith("PackedSeqParams") for c in definition.callees):
+                for call in calls(definition.body):
+                    if "packed_seq_params" in dotted(call[1]) or dotted(call[1]).endswith("PackedSeqParams"):
+                        found.update(_named(call[2]), *(_named((value,)) for _, value in call[3]))
+    return frozenset(found & BATCH_KEYS)
+
+
+def _named(nodes: tuple[Node, ...]) -> Iterator[str]:
+    for node in nodes:
+        if node[0] == "N":
+            yield node[1]
+        elif node[0] == "S" and node[2][0] == "C" and isinstance(node[2][1], str):
+            yield node[2][1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +89,7 @@ class BoundedJudge(Judge):
     left: int = RUNS_PER_ROOT
     _safe_shapes: dict[tuple[int, Options, Facts], Verdict] = field(default_factory=dict)
 
-    def _verdict(self, term: Node, options: Options, facts: Facts) -> Verdict:
+    def _verdict(self, term: Term, options: Options, facts: Facts) -> Verdict:
         options = replace(options, run_cap=min(options.run_cap, RUNS_PER_PART))
         key = (term.shape, options, facts)
         known = self._safe_shapes.get(key)
@@ -87,7 +111,7 @@ class Found:
     """A fault and the root that shows it."""
 
     root: Root
-    term: Node
+    term: Term
     fault: Fault
 
 
@@ -99,7 +123,9 @@ class Verdicts:
     axes: Axes
     judge: BoundedJudge = field(init=False)
     notes: list[str] = field(default_factory=list)
-    terms: dict[Root, Node] = field(default_factory=dict)
+    terms: dict[Root, Term] = field(default_factory=dict)
+    building: frozenset[str] | None = None
+    itself: dict[Span, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make one judge for all roots."""
@@ -138,7 +164,7 @@ class Verdicts:
                     if self._term(root) is not None:
                         yield root
 
-    def _term(self, root: Root) -> Node | None:
+    def _term(self, root: Root) -> Term | None:
         """Give the term of a root; None where it calls too much to be followed."""
         if root not in self.terms:
             try:
@@ -153,16 +179,38 @@ class Verdicts:
         if text not in self.notes:
             self.notes.append(text)
 
-    def _varies_here(self, term: Node) -> bool:
+    def _varies_here(self, term: Term) -> bool:
         """Say whether a gate that ranks can pass differently stands in the root itself, or an event whose root does."""
         for node in walk(term):
-            if isinstance(node, Alt | Loop) and condition_of(node).var and len(node.gate.site.frames()) == 1:
-                return True
+            if isinstance(node, Alt | Loop) and condition_of(node).var:
+                span = node.gate.site.span
+                if len(node.gate.site.frames()) == 1 or not self._judged_itself(span):
+                    return True
             if isinstance(node, Op) and len(node.site.frames()) == 1 and (node.root is not None or _lists(node)):
                 return True
         return False
 
-    def _judged(self, term: Node) -> tuple[Fault, ...]:
+    def _judged_itself(self, gate: Span) -> bool:
+        """Say whether the function of a gate is a root that shows the gate without any caller."""
+        if gate not in self.itself:
+            self.itself[gate] = False
+            inner = self._function(gate)
+            roots = roots_of(self.engine, gate.path, inner) if inner is not None else ()
+            self.itself[gate] = any(
+                isinstance(node, Alt | Loop) and node.gate.site.span == gate and condition_of(node).var
+                for root in roots
+                for node in walk(self._term(root) or self.engine.terms.nil)
+            )
+        return self.itself[gate]
+
+    def _function(self, span: Span) -> Definition | None:
+        facts = self.engine.linker.files.get(span.path)
+        if facts is None:
+            return None
+        inner = [d for d in facts.definitions[1:] if d.line <= span.line <= d.end_line and d.name != "<lambda>"]
+        return max(inner, key=lambda d: d.line) if inner else None
+
+    def _judged(self, term: Term) -> tuple[Fault, ...]:
         self.judge.left = RUNS_PER_ROOT
         return self.judge.faults(term)
 
@@ -200,26 +248,33 @@ class Verdicts:
 
     def _stages(self, roots: list[Root]) -> Iterator[CodeFault]:
         """Ask which packed keys reach which stages, of the functions that send them themselves or by one call."""
-        seen: set[tuple[Span, str]] = set()
+        seen: dict[tuple[object, ...], tuple[int, CodeFault]] = {}
         for root in roots:
             name = self.engine.linker.definition(root.path, root.index).qualname
-            answer = ask(self.terms[root], self.axes, packed, name)
+            answer = ask(self.terms[root], self.axes, self._lays_out, name)
             if not answer.known:
                 self.judge.unjudged += 1
-            for fault in self._stage_faults(root, answer):
-                if (fault.span, fault.subject) not in seen:
-                    seen.add((fault.span, fault.subject))
-                    yield fault
+            for op, fault in self._stage_faults(root, answer):
+                key = (op.site.span, fault.code, op.keys, fault.message)
+                frames = len(op.site.frames())
+                if key not in seen or frames < seen[key][0]:
+                    seen[key] = (frames, fault)
+        yield from (fault for _, fault in seen.values())
 
-    def _stage_faults(self, root: Root, answer: Answer) -> Iterator[CodeFault]:
+    def _lays_out(self, key: str) -> bool:
+        if self.building is None:
+            self.building = building_keys(self.engine.linker.files.values())
+        return packed(key) or key in self.building
+
+    def _stage_faults(self, root: Root, answer: Answer) -> Iterator[tuple[Op, CodeFault]]:
         name = self.engine.linker.definition(root.path, root.index).qualname
         if answer.differ is not None:
             ops = [op for op in answer.differ.heads if op is not None]
             if ops and all(any(packed(key) for key in op.keys) for op in ops) and _deep(ops[0]) == root.path:
-                yield self._differing(name, answer.differ, ops)
+                yield ops[0], self._differing(name, answer.differ, ops)
         for missing in answer.missing:
             if _deep(missing.op) == root.path:
-                yield self._unsent(name, missing)
+                yield missing.op, self._unsent(name, missing)
 
     def _differing(self, name: str, differ: Differ, ops: list[Op]) -> CodeFault:
         stage = STAGE_NAMES[differ.stage]
@@ -246,10 +301,9 @@ class Verdicts:
             f"the {absent}: attention there runs without the layout of the packed sequences."
         )
         site = missing.op.site.frames()[0]
-        return CodeFault(
-            "PKD001", Severity.ERROR, Confidence.HIGH, Outcome.WRONG, site.span, message, (),
-            f"{name}|{missing.key}|{absent}", name,
-        )  # fmt: skip
+        grade = (Severity.ERROR, Confidence.HIGH) if packed(missing.key) else (Severity.WARNING, Confidence.MEDIUM)
+        subject = f"{name}|{missing.key}|{absent}"
+        return CodeFault("PKD001", *grade, Outcome.WRONG, site.span, message, (), subject, name)
 
     def _omitted(self, paths: Iterable[str]) -> Iterator[CodeFault]:
         """Give the calls that leave a group out."""
@@ -329,12 +383,8 @@ class Verdicts:
                 yield Related(item.op.site.span, "where the others go instead")
 
     def _scope(self, fault: Fault, site: Site) -> str:
-        facts = self.engine.linker.files.get(site.span.path)
-        if facts is None:
-            return ""
-        line = fault.node.gate.site.span.line if fault.node is not None else site.span.line
-        inner = [d for d in facts.definitions[1:] if d.line <= line <= d.end_line and d.name != "<lambda>"]
-        return max(inner, key=lambda d: d.line).qualname if inner else ""
+        inner = self._function(fault.node.gate.site.span if fault.node is not None else site.span)
+        return inner.qualname if inner is not None else ""
 
 
 def _on_the_world(found: Omitted) -> CodeFault:

@@ -1273,6 +1273,12 @@ class Walker:
             facts["root"] = root.expr
         if flags:
             facts["flags"] = tuple(flags)
+        near = kwargs.get("use_local_synchronization")
+        if near is None or (near.expr.op == "lit" and not near.expr.args[0]):
+            lists = [_argument(where, args, kwargs) for where in entry.agree]
+            agree = tuple(value.expr for value in lists if value is not None and value.expr.var)
+            if agree:
+                facts["agree"] = agree
         if payload is not None and payload.label:
             facts["keys"] = (payload.label.lstrip("~"),)
         if entry.op in ("broadcast", "broadcast_object_list") and payload is not None and payload_node is not None:
@@ -1395,7 +1401,7 @@ class Walker:
         path = self.path(node[1][1])
         if not path:
             return self.domain.const(None)
-        parts = (base.expr, *(a.expr for a in args), *(v.expr for v in kwargs.values()))
+        parts = (base.expr, *(a.expr for a in args), *(v.expr for v in kwargs.values()), *self.frame.conditions)
         data: Any = None
         if isinstance(base.data, Seq) and name == "append" and len(base.data.items) < 32 and args:
             data = Seq((*base.data.items, args[0]))
