@@ -214,6 +214,18 @@ def test_the_drawing_of_a_source_gate(p: Program) -> None:
     ]
 
 
+def test_the_drawing_says_what_the_others_pair_with(p: Program) -> None:
+    fault = only(p, p.alt(2, p.values.first(TP), p.op(3, "tp", signature=("float32", "4")), end=3))
+    known = pairing(p.terms, fault, p.op(40, "tp", signature=("float32", "4")))
+    assert draw(fault, known).splitlines()[1:] == [
+        "  tp0  enters",
+        "  tp1  goes on to line 40 (all_reduce)",
+        "tp0 pairs silently with tp1 in all_reduce, line 40",
+    ]
+    unknown = pairing(p.terms, fault, p.op(40, "tp"))
+    assert draw(fault, unknown).splitlines()[-1] == "tp0 can pair silently with tp1 in all_reduce, line 40"
+
+
 def test_both_traces_side_by_side(p: Program) -> None:
     term = p.op(1, "tp", p.alt(2, p.values.first(TP), p.op(3, "tp", kind="broadcast"), end=3))
     written = traces(only(p, p.alt(0, p.values.first(TP), p.op(0, "tp", term), p.op(0, "tp", term))))

@@ -117,7 +117,8 @@ def _ending(run: Run, stuck: Stuck, instead: Sequence[Instead]) -> list[str]:
         lines.append(f"{_places(run.mesh, list(stuck.members))} stand at calls that do not match")
     for item in pairs:
         called = f"{item.op.kind}, {_line(item.op.site)}" if item.op else ""
-        lines.append(f"{arrived} pairs silently with {place(run.mesh, item.rank)} in {called}")
+        verb = "pairs" if item.sure else "can pair"
+        lines.append(f"{arrived} {verb} silently with {place(run.mesh, item.rank)} in {called}")
     for item in clash:
         called = f"{item.op.kind}, {_line(item.op.site)}" if item.op else ""
         lines.append(f"{arrived} meets {place(run.mesh, item.rank)} in {called}: {_meaning(item)}")
