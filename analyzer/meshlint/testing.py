@@ -32,7 +32,7 @@ from meshlint.finding import Finding, Outcome, Report, Severity
 if TYPE_CHECKING:
     from meshlint.engine.options import Options as EngineOptions
 
-__all__ = ["Case", "Expectation", "cases", "check", "expectations", "findings", "options", "report"]
+__all__ = ["Case", "Expectation", "cases", "check", "expectations", "findings", "options", "report", "report_of"]
 
 MARK = "expect:"
 OPTIONS = "options:"
@@ -93,6 +93,13 @@ def check(case: Case) -> None:
     missing, extra = _difference(wanted, found)
     lines = [f"  not found: {e}" for e in missing] + [f"  not expected: {e}" for e in extra]
     assert not lines, "\n".join([f"{case}: {case.path}", *lines])
+
+
+def report_of(case: Case) -> Report:
+    """Give the report of `meshlint check` on a fixture, run as `check` runs it."""
+    with tempfile.TemporaryDirectory(prefix="meshlint-") as folder:
+        root = _copy(case, Path(folder))
+        return report(root, options(root))
 
 
 def findings(root: str | Path, words: Sequence[str] = ()) -> tuple[Finding, ...]:
