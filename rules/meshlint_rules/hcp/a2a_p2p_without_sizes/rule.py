@@ -83,7 +83,9 @@ class A2aP2pWithoutSizes(LaunchRule):
         """Look for a2a+p2p first: most configs end there."""
         if not wants_levels(config) or not builds_levels(config) or level_sizes(config):
             return
-        if "megatron-bridge" in config.framework.libraries and config.within(BRIDGE_ASSERTS):
+        if _either_version(config):
+            yield _silent(config, " Megatron-Bridge from 0.4 on asserts at start instead.")
+        elif "megatron-bridge" in config.framework.libraries and config.within(BRIDGE_ASSERTS):
             yield from _refused_by_bridge(config)
         elif config.habit("validates_hierarchical_sizes"):
             yield _refused(
@@ -91,6 +93,14 @@ class A2aP2pWithoutSizes(LaunchRule):
             )
         elif config.number("context_parallel_size") > 1 and uses_te_core(config):
             yield _silent(config)
+
+
+def _either_version(config: EffectiveConfig) -> bool:
+    """Say whether the fault stands on every version that Megatron-Bridge can be here, silently on some of them."""
+    resolved = config.versions.get("megatron-bridge")
+    inside = {BRIDGE_ASSERTS.holds(version) for version in resolved.candidates} if resolved is not None else set()
+    silent = config.data("hierarchical_context_parallel_sizes") is None and inside == {True, False}
+    return silent and config.number("context_parallel_size") > 1 and uses_te_core(config)
 
 
 def _refused_by_bridge(config: EffectiveConfig) -> Iterator[Verdict]:
@@ -111,7 +121,7 @@ def _refused(config: EffectiveConfig, how: str) -> Verdict:
     )
 
 
-def _silent(config: EffectiveConfig) -> Verdict:
+def _silent(config: EffectiveConfig, more: str = "") -> Verdict:
     cp = config.number("context_parallel_size")
     return _verdict(
         config,
@@ -119,7 +129,8 @@ def _silent(config: EffectiveConfig) -> Verdict:
         f"cp_comm_type asks for {A2A_P2P} with context_parallel_size = {cp}, and "
         f"hierarchical_context_parallel_sizes is {_absent(config)}: the two levels of groups are never built, "
         f"Transformer Engine gets no group, and each of the {cp} ranks attends only to its own 1/{cp} of every "
-        "sequence. No error is raised; steps get several times faster and the model does not learn across chunks.",
+        "sequence. No error is raised; steps get several times faster and the model does not learn across chunks."
+        + more,
     )
 
 
