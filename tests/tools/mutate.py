@@ -294,12 +294,16 @@ def _yaml_flag(target: Target, key: str, data: Data) -> str:
     return f'"{text}"' if key == "window_size" else text
 
 
-def _nemo_rl(root: Path, target: Target, use: Span, settings: Mapping[str, Data]) -> Change:
-    """Write keys of `megatron_cfg`, and of its sections, behind another of `megatron_cfg`."""
+SECTIONS = {"nemo-rl": "megatron_cfg.", "roll": "strategy_config.", "verl": ".megatron."}
+"""The section of a framework's YAML that holds the parallel sizes."""
+
+
+def _section(root: Path, target: Target, use: Span, settings: Mapping[str, Data]) -> Change:
+    """Write keys of the section that holds the parallel sizes, and of its own sections, behind one of them."""
     plain: list[str] = []
     sections: dict[str, list[str]] = {}
     for key, data in settings.items():
-        short = key.split("megatron_cfg.")[-1]
+        short = key.split(SECTIONS[target.launch.framework])[-1]
         if short == key:
             raise Unfit("the key does not stand beside the parallel sizes")
         section, _, name = short.rpartition(".")
@@ -313,16 +317,22 @@ def _recipe(root: Path, target: Target, use: Span, settings: Mapping[str, Data])
     """Write assignments behind the line of another one of the same config."""
     line = _text(root, use.path).split("\n")[use.line - 1]
     left, equals, right = line.partition(" = ")
-    variable = left.strip().split(".")[0]
-    if not equals or "." not in left or right.count("(") != right.count(")"):
+    owner = left.strip().rpartition(".")[0]
+    if not equals or not owner or right.count("(") != right.count(")"):
         raise Unfit("the neighbouring setting is no plain assignment")
-    rows = (f"{variable}.{key} = {rendered(target.launch, data)}" for key, data in settings.items())
+    container = owner.removesuffix(".model") if owner.endswith(".model") else ""
+    if not container and not all(key.startswith("model.") for key in settings):
+        raise Unfit("the config's other sections are not at hand there")
+    names = {f"{container}.{key}" if container else f"{owner}.{key.removeprefix('model.')}": key for key in settings}
+    rows = (f"{name} = {rendered(target.launch, settings[key])}" for name, key in names.items())
     return _lines_after(root, use, rows)
 
 
 WRITERS = {
     ("yaml", "megatron-lm"): _functional,
-    ("yaml", "nemo-rl"): _nemo_rl,
+    ("yaml", "nemo-rl"): _section,
+    ("yaml", "roll"): _section,
+    ("yaml", "verl"): _section,
     ("py", "megatron-bridge"): _recipe,
     ("py", "slime"): _flag,
     ("sh", "megatron-lm"): _flag,
