@@ -218,3 +218,21 @@ def test_a_call_into_another_file_is_followed() -> None:
 def test_recursion_and_many_branches_end() -> None:
     branches = "\n".join(f"    if x.get({n}):\n        dist.all_reduce(x[{n}])" for n in range(300))
     assert codes(f"def f(x):\n{branches}\n    f(x)\n") == []
+
+
+def test_an_attribute_that_is_blank_at_first_counts_by_what_is_stored_later() -> None:
+    found = codes(
+        """
+        class Saver:
+            def __init__(self):
+                self.leads = False
+
+            def configure(self):
+                self.leads = dist.get_rank() == 0
+
+            def save(self):
+                if self.leads:
+                    dist.barrier()
+        """
+    )
+    assert found == ["COL001"]

@@ -56,7 +56,7 @@ def not_forwarded(engine: Engine, path: str, definition: Definition) -> Iterator
     omits: list[Node] = []
     for call in calls(definition.body):
         entry, targets = engine.callee(path, definition, dotted(call[1]))
-        if entry is None or targets or entry.group == (-1, "") or entry.kind not in ("op", "rank", "size"):
+        if entry is None or targets or entry.group == (-1, "") or entry.creates:
             continue
         position, keyword = entry.group
         given = next((v for k, v in call[3] if k == keyword), None)

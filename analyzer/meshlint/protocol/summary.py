@@ -429,7 +429,9 @@ class Engine:
             if found is None:
                 found = value
             else:
-                found = self.domain.join(self.values.atom(f"{full} which", Origin.UNKNOWN), found, value)
+                blank = any(v.expr.op == "lit" and not v.expr.args[0] for v in (found, value))
+                which = self.values.atom(f"{full} {'is set' if blank else 'which'}", Origin.UNKNOWN)
+                found = self.domain.join(which, found, value)
         if found is not None and (found.data is not None or found.expr.var or found.expr.op == "lit"):
             return found
         declared = self.linker.annotation(key, name)
