@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from meshlint.models.entry import Entry
 from meshlint.place import Span
 from meshlint.protocol.facts import COLLECTIVE, Definition, Node, dotted
 from meshlint.protocol.summary import Engine
@@ -52,6 +53,7 @@ def not_forwarded(engine: Engine, path: str, definition: Definition) -> Iterator
     name = names[0]
     if any(_tests(node, name) for node in definition.body) or _rebinds(definition.body, name):
         return
+    divisors = set(_divisors(definition.body))
     passes: Node | None = None
     omits: list[Node] = []
     for call in calls(definition.body):
@@ -64,12 +66,27 @@ def not_forwarded(engine: Engine, path: str, definition: Definition) -> Iterator
             given = call[2][position]
         if given == ("N", name):
             passes = passes or call
-        elif given is None and entry.dims == ("world",) and entry.kind in ("op", "size") and entry.op != "barrier":
+        elif given is None and entry.dims == ("world",) and _counts(entry, call, divisors):
             omits.append(call)
     if passes is None:
         return
     for call in omits:
         yield Omitted(_span(path, call), definition.qualname, name, dotted(call[1]), _span(path, passes))
+
+
+def _counts(entry: Entry, call: Node, divisors: set[Node]) -> bool:
+    """Say whether a call on the world matters: a collective that moves data, or a size that something is divided by."""
+    return entry.op != "barrier" if entry.kind == "op" else entry.kind == "size" and call in divisors
+
+
+def _divisors(node: object) -> Iterator[Node]:
+    if not isinstance(node, tuple):
+        return
+    if len(node) == 4 and node[0] == "M" and node[1] in ("/", "//") and node[3][0] == "K":
+        yield node[3]
+    for part in node:
+        if isinstance(part, tuple):
+            yield from _divisors(part)
 
 
 def switched_off(engine: Engine, path: str, definition: Definition) -> Iterator[Omitted]:
