@@ -209,7 +209,7 @@ class _Run:
         self.composer.context.problem(span, problem.sentence)
 
     def hole(self, node: _Node, reason: str) -> None:
-        pattern = ".".join(p for p in (node.package(), "*") if p)
+        pattern = ".".join(p for p in (*node.package().split("."), "*") if p)
         self.holes.append(Hole(pattern, unknown(reason, Origin(Kind.WRITTEN, node.name or "", node.entry.span))))
 
     def is_deleted(self, node: _Node) -> bool:

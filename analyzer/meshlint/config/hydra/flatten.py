@@ -13,6 +13,8 @@ from meshlint.config.value import State, Value, unknown
 
 MAX_WRITES = 20_000
 """Writes of one launch; a config beyond is cut, and what it would write is unknown."""
+MAX_STEPS = 100_000
+"""Items walked for one launch; references that fan out reach it before they reach the number of writes."""
 MAX_DEPTH = 60
 CUT = "the config has more keys than meshlint reads"
 
@@ -46,7 +48,7 @@ def writes(resolver: Resolver, holes: tuple[Hole, ...] = (), blocks: Blocks | No
     flat.section(resolver.root, "", (), 0, 0)
     ordered = [((hole.order, 0), Write(hole.pattern, hole.value)) for hole in holes]
     ordered += [((order, 1), write) for order, write in flat.found[:MAX_WRITES]]
-    if len(flat.found) > MAX_WRITES:
+    if len(flat.found) > MAX_WRITES or flat.left <= 0:
         ordered.append(((0, 2), Write("*", unknown(CUT))))
     ordered.sort(key=_place)
     return tuple([write for _, write in ordered])
@@ -63,6 +65,9 @@ class _Flat:
     resolver: Resolver
     blocks: Blocks
     found: list[Ordered] = field(default_factory=list)
+    followed: list[Path] = field(default_factory=list)
+    """Where the references lead that are being followed."""
+    left: int = MAX_STEPS
 
     def section(self, item: Section, key: str, lies: Path, order: int, depth: int) -> None:
         """Walk a section; `order` is that of the reference it came through, 0 where it came through none."""
@@ -78,16 +83,17 @@ class _Flat:
             self.found += block[1]
 
     def _entries(self, item: Section, key: str, lies: Path, order: int, depth: int) -> None:
-        if depth > MAX_DEPTH or len(self.found) > MAX_WRITES:
-            reason = CUT if depth <= MAX_DEPTH else f"it is nested deeper than {MAX_DEPTH} levels"
-            self.found.append((order, Write(f"{key}.*" if key else "*", unknown(reason))))
-            return
         prefix = f"{key}." if key else ""
         for name, below in item.entries.items():
             self.item(below, prefix + name, (*lies, name), order, depth + 1)
 
     def item(self, item: Item, key: str, lies: Path, order: int, depth: int) -> None:
-        if isinstance(item, Leaf):
+        self.left -= 1
+        if self.left <= 0 or len(self.found) > MAX_WRITES:
+            return
+        if depth > MAX_DEPTH:
+            self.found.append((order, Write(f"{key}*", unknown(f"it is nested deeper than {MAX_DEPTH} levels"))))
+        elif isinstance(item, Leaf):
             self._leaf(item, key, lies, order or item.order, depth)
         elif isinstance(item, Section):
             self.section(item, key, lies, order, depth)
@@ -103,8 +109,12 @@ class _Flat:
         found = self.resolver.resolve(item, lies)
         if isinstance(found.item, Leaf):
             self.found.append((order, Write(key, found.item.value, bool(item.earlier))))
+        elif found.path in self.followed:
+            self.found.append((order, Write(f"{key}*", unknown("its interpolation leads back to itself"))))
         else:
+            self.followed.append(found.path)
             self.item(found.item, key, found.path, order, depth + 1)
+            self.followed.pop()
 
     def _listing(self, item: Listing, key: str, lies: Path, order: int, depth: int) -> None:
         if item.plain:

@@ -242,7 +242,7 @@ class _Reader:
                 raise NotParsed("a map's key has no `:`")
             self.place += 1
             self.spaces()
-            pairs.append((key, self.element(depth + 1)))
+            pairs.append((str(scalar(key)), self.element(depth + 1)))
             self._next("}")
         self.place += 1
         return Mapped(tuple(pairs))
@@ -295,6 +295,9 @@ class _Reader:
                 kept = len(parts) + 1
             elif char in (" ", "\t"):
                 self.place += 1
+            elif char == ":":
+                char = self._colon()
+                kept = len(parts) + 1
             elif char.isascii() and (char.isalnum() or char in _PLAIN):
                 self.place += 1
                 kept = len(parts) + 1
@@ -306,6 +309,13 @@ class _Reader:
         if not kept:
             raise NotParsed("an element is empty" if start == self.place else "it is blank")
         return "".join(parts[:kept])
+
+    def _colon(self) -> str:
+        """Read a colon with the blanks behind it, which the lexer holds to be part of it."""
+        start = self.place
+        self.place += 1
+        self.spaces()
+        return self.text[start : self.place]
 
     def _at_end(self, ahead: int) -> bool:
         return self.place + ahead >= len(self.text)

@@ -259,7 +259,10 @@ class Resolver:
 
     def _template(self, template: Template, own: Value, path: Path) -> Found:
         if len(template) == 1 and not isinstance(template[0], str):
-            return self._behind(self._part(template[0], path), own)
+            found = self._part(template[0], path)
+            if not isinstance(found.item, Leaf) and path[: len(found.path)] == found.path:
+                raise Unresolved("its interpolation leads back to the section around it")
+            return self._behind(found, own)
         return Found(Leaf(self._joined(template, own, path)), path)
 
     def _behind(self, found: Found, own: Value) -> Found:
@@ -329,6 +332,10 @@ class Resolver:
         path: Path = ()
         here: Item | None = self.root
         for name in (*base, *keys):
+            if isinstance(here, Leaf) and here.value.is_unknown:
+                raise Unresolved(here.value.reason, here.value.origins)
+            if isinstance(here, Listing) and not name.isdecimal():
+                raise Unresolved(f"`{name}` is no place in a list")
             here = child(here, name)
             if here is None:
                 return None
@@ -415,6 +422,4 @@ def behind(item: Item, origins: tuple[Origin, ...]) -> Item:
 
 def merged(base: Section, over: Section) -> Section:
     """Merge one config over another, references in the base followed where a section meets one."""
-    resolver = Resolver(base)
-    item = merge(base, over, lambda leaf, path: resolver.resolve(leaf, path).item)
-    return item if isinstance(item, Section) else base
+    return merge(base, over, lambda top, leaf, path: Resolver(top).resolve(leaf, path).item)

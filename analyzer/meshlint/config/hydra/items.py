@@ -159,30 +159,48 @@ def listing(items: tuple[Item, ...], value: Value, order: int = 0) -> Listing:
     return Listing(items, value.with_data(data), order, plain=plain)
 
 
-Follow = Callable[[Leaf, tuple[str, ...]], "Item"]
-"""Gives what a reference at a path leads to."""
+Follow = Callable[["Section", Leaf, tuple[str, ...]], "Item"]
+"""Gives what a reference at a path leads to, seen from the top of a config."""
 
 
-def merge(base: Item | None, over: Item, follow: Follow | None = None, path: tuple[str, ...] = ()) -> Item:
+def merge(base: Section, over: Section, follow: Follow) -> Section:
     """Merge as `OmegaConf.merge` does: sections join, everything else is replaced; `???` replaces nothing.
 
-    A section over a reference joins what the reference leads to, which `follow` gives.
+    A section over a reference joins what the reference leads to at that moment, with the keys before it merged.
     """
-    if base is None:
+    return _Merge(follow, base).sections(base, over, (), None)
+
+
+class _Merge:
+    """One merge while it goes on; `top` is the config as merged so far."""
+
+    def __init__(self, follow: Follow, top: Section) -> None:
+        self.follow = follow
+        self.top = top
+
+    def sections(self, base: Section, over: Section, path: tuple[str, ...], within: dict[str, Item] | None) -> Section:
+        """Merge two sections; `within` is the section around them as merged so far, where references look."""
+        if not over.entries or base is over:
+            return base
+        entries = dict(base.entries)
+        live = Section(entries, base.origin, settled=False)
+        if within is None:
+            self.top = live
+        else:
+            within[path[-1]] = live
+        for name, item in over.entries.items():
+            before = entries.get(name)
+            entries[name] = item if before is None else self.items(before, item, (*path, name), entries)
+        return section(entries, base.origin, over.order or base.order)
+
+    def items(self, base: Item, over: Item, path: tuple[str, ...], within: dict[str, Item]) -> Item:
+        if isinstance(over, Leaf) and over.value.data == MISSING:
+            return base
+        if isinstance(over, Section) and isinstance(base, Leaf) and base.template is not None:
+            base = self.follow(self.top, base, path)
+        if isinstance(base, Section) and isinstance(over, Section):
+            return self.sections(base, over, path, within)
         return over
-    if isinstance(over, Leaf) and over.value.data == MISSING:
-        return base
-    if isinstance(over, Section) and isinstance(base, Leaf) and follow is not None and base.template is not None:
-        base = follow(base, path)
-    if not isinstance(base, Section) or not isinstance(over, Section) or base is over:
-        return over
-    if not over.entries:
-        return base
-    entries = dict(base.entries)
-    for name, item in over.entries.items():
-        before = entries.get(name)
-        entries[name] = item if before is None else merge(before, item, follow, (*path, name))
-    return section(entries, base.origin, over.order or base.order)
 
 
 def embed(body: Section, package: str) -> Section:

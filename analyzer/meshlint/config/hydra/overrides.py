@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from meshlint.config.command import Word
 from meshlint.config.hydra.flatten import Hole
 from meshlint.config.hydra.grammar import Action, Mapped, NotParsed, Override, Parsed, parse_override
-from meshlint.config.hydra.items import Item, Leaf, Section, listing, merge, section, update
+from meshlint.config.hydra.interpolation import merged
+from meshlint.config.hydra.items import Item, Leaf, Section, listing, section, update
 from meshlint.config.value import Kind, Origin, State, Value, unknown
 from meshlint.place import Span
 
@@ -98,7 +99,7 @@ def _applied(root: Section, one: Given, *, again: bool) -> Section:
 def _over(before: Item | None, fresh: Item, *, again: bool) -> Item:
     """Put a value over another: maps merge; a second word of one command keeps the first as an earlier value."""
     if isinstance(fresh, Section) and isinstance(before, Section):
-        return merge(before, fresh)
+        return merged(before, fresh)
     if again and isinstance(before, Leaf) and isinstance(fresh, Leaf) and before.order:
         return Leaf(fresh.value, fresh.order, (*before.earlier, before.value))
     return fresh
