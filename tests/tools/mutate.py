@@ -42,6 +42,10 @@ ANCHORS = (
 """Fields beside which a new setting is written; the first that a launch writes."""
 
 
+NOT_TRAINING = frozenset({"provider", "load"})
+"""Entries that build a model without a recipe; rules say other things of them."""
+
+
 class Unfit(Exception):  # noqa: N818 - the launch cannot carry the fault
     """A fault cannot be put into a launch; the sentence says why."""
 
@@ -140,7 +144,8 @@ def targets(root: Path) -> list[Target]:
     seen: dict[str, LaunchView] = {}
     for view in views:
         seen.setdefault(f"{view.launch.identity} {view.launch.framework}", view)
-    return [Target(view.launch, role) for view in seen.values() for role in view.roles]
+    trained = [view for view in seen.values() if view.launch.entry not in NOT_TRAINING]
+    return [Target(view.launch, role) for view in trained for role in view.roles]
 
 
 def mirror(root: Path, folder: Path) -> Path:
@@ -160,7 +165,8 @@ def try_fault(checkout: Checkout, target: Target, fault: Fault) -> Outcome:
     finally:
         for path, text in originals.items():
             _write(checkout.root / path, text)
-    caught = fault.code in after.codes
+    fresh = after.codes - before.codes
+    caught = any(rule.code in fresh and fault.code in (rule.code, *rule.supersedes) for rule in rules())
     stopped = "" if caught else after.stopped.get(fault.code, "")
     return Outcome(fault.code not in before.codes, caught, stopped, tuple(sorted(after.codes)))
 
@@ -208,16 +214,34 @@ def _replace(root: Path, target: Target, value: Value, data: Data) -> Change:
 
 
 def _insert(root: Path, target: Target, settings: Mapping[str, Data]) -> Change:
-    anchor = next((a for a in map(target.value, ANCHORS) if _replaceable(a)), None)
-    if anchor is None:
+    use = next(_places(root, target), None)
+    if use is None:
         raise Unfit("it writes no setting beside which another could stand")
-    use = [o.span for o in anchor.origins if o.span is not None and o.kind is Kind.WRITTEN][-1]
     model = framework(target.launch.framework)
     ending = use.path.rsplit(".", 1)[-1]
     writer = WRITERS.get((ending, model.name))
     if writer is None:
         raise Unfit(f"no way to write a new setting in a .{ending} file of {model.title}")
     return writer(root, target, use, {key_of(model, target, name): data for name, data in settings.items()})
+
+
+def _places(root: Path, target: Target) -> Iterator[Span]:
+    """Give where a setting stands in its own form, the use of a variable before its assignment."""
+    for anchor in map(target.value, ANCHORS):
+        if not _replaceable(anchor):
+            continue
+        for origin in reversed(anchor.origins):
+            if origin.span is not None and origin.kind is Kind.WRITTEN and _in_form(root, origin.span):
+                yield origin.span
+
+
+def _in_form(root: Path, span: Span) -> bool:
+    """Say whether a place in a script is a word of options: `--flag value` or `a.b=value`, not a list of a loop."""
+    if not span.path.endswith(".sh"):
+        return True
+    before = _text(root, span.path).split("\n")[span.end_line - 1][: span.end_column - 1]
+    word = before.split()[-1] if before.split() else ""
+    return "--" in before or ("=" in word and "." in word.split("=")[0])
 
 
 def key_of(model: Framework, target: Target, name: str) -> str:
