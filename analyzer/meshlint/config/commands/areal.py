@@ -7,23 +7,24 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
+from meshlint.config.allocation import TRAINING, allocations
 from meshlint.config.command import Command, Word
-from meshlint.config.frameworks.areal import mesh
 from meshlint.config.hydra.app import Application, Settings, settings
 from meshlint.config.hydra.compose import Folder
 from meshlint.config.hydra.items import Marking
 from meshlint.config.hydra.program import Program, locate, options, program
-from meshlint.config.launch import Launch
+from meshlint.config.launch import Launch, Write
 from meshlint.config.surface import Context
-from meshlint.config.value import State, Value
+from meshlint.config.value import State, Value, unknown
 from meshlint.place import Span
 from meshlint.sources.tree import Reader
 
 NAME = "areal"
 MARKING = Marking(NAME)
-ENGINES = ("actor.backend", "model.backend", "allocation_mode")
-"""Keys that give the mesh of the engine that trains, newest first."""
+ENGINES = ("actor.backend", "model.backend")
+"""Keys that give the mesh of the engine that trains."""
 
 _OPTIONS = {"--config": "config"}
 _TELLING = (
@@ -102,35 +103,66 @@ def launch_of(
     environment: Mapping[str, Value],
 ) -> Launch:
     """Make the launch of a merged config; its world is the product of the training engine's mesh."""
+    engines = allocated(merged)
+    writes = (*merged.writes, *(Write(key, value) for key, value in engines.items()))
     return Launch(
         framework=NAME,
         entry=entry,
         surface=surface,
         identity=identity,
         place=place,
-        writes=merged.writes,
+        writes=writes,
         environment=environment,
         nodes=merged.value("cluster.n_nodes"),
         gpus_per_node=merged.value("cluster.n_gpus_per_node"),
-        world=world(merged),
+        world=world(engines, merged),
         reads=frozenset(reader.seen),
     )
 
 
-def world(merged: Settings) -> Value | None:
-    """Multiply the degrees of the training engine (areal/api/alloc_mode.py:148); None where it is no Megatron's."""
+def allocated(merged: Settings) -> dict[str, Value]:
+    """Give each training engine of an `allocation_mode` as the `backend` of its section, where that has no mesh.
+
+    A section with a bare `backend: megatron` (v0.3.4) takes the mesh of the engine that has no name.
+    """
+    mode = merged.value("allocation_mode")
+    if mode is None or mode.is_unknown or not isinstance(mode.data, str):
+        return {}
+    try:
+        engines = [engine for engine in allocations(mode.data) if engine.trains]
+    except ValueError as problem:
+        return {f"{_trained(merged)}.backend": unknown(f"the allocation cannot be read: {problem}", *mode.origins)}
+    found: dict[str, Value] = {}
+    for engine in engines:
+        found[f"{engine.name or _trained(merged)}.backend"] = mode.with_data(engine.word)
+        if not engine.name:
+            bare = {w.key: w.value.data for w in merged.writes if w.key.endswith(".backend")}
+            words = {key: replace(engine, backend=str(data)).word for key, data in bare.items() if data in TRAINING}
+            found |= {key: mode.with_data(word) for key, word in words.items()}
+    return {key: value for key, value in found.items() if not _has_mesh(merged.value(key))}
+
+
+def _has_mesh(value: Value | None) -> bool:
+    return value is not None and ":" in str(value.data)
+
+
+def _trained(merged: Settings) -> str:
+    """Name the section of the engine that trains: `actor` in reinforcement learning, `model` in fine-tuning."""
+    tops = {write.key.partition(".")[0] for write in merged.writes}
+    return "actor" if "actor" in tops or "model" not in tops else "model"
+
+
+def world(engines: Mapping[str, Value], merged: Settings) -> Value | None:
+    """Multiply the degrees of the engine that trains (areal/api/alloc_mode.py:148 at v1.0.4); None without one."""
     for key in ENGINES:
-        value = merged.value(key)
+        value = engines.get(key) or merged.value(key)
         if value is None or value.data is None:
             continue
         if value.is_unknown:
             return value
         try:
-            degrees = mesh(value.data)
-        except ValueError:
-            return None
-        ranks = 1
-        for letter in "dtpc":
-            ranks *= degrees.get(letter, 1)
+            ranks = sum(engine.ranks for engine in allocations(str(value.data)))
+        except ValueError as problem:
+            return unknown(f"the mesh cannot be read: {problem}", *value.origins)
         return Value(State.SET, ranks, value.origins)
     return None
