@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -34,6 +35,8 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
     from meshlint.engine.options import UsageError
     from meshlint.engine.run import check, check_command
 
+    # Trees, spans and values hold almost no cycles: walking them over and over costs a third of a run.
+    gc.disable()
     chosen = given(values)
     settings = settings_for(paths, chosen)
     targets = _targets(values["outputs"])

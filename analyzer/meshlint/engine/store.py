@@ -53,8 +53,8 @@ def _finding(data: dict[str, Any]) -> Finding:
         "severity": Severity(data["severity"]),
         "confidence": Confidence(data["confidence"]),
         "outcome": Outcome(data["outcome"]),
-        "span": Span(**data["span"]),
-        "related": tuple(Related(Span(**r["span"]), r["label"]) for r in data["related"]),
+        "span": Span(*data["span"]),
+        "related": tuple(Related(Span(*r["span"]), r["label"]) for r in data["related"]),
         "launches": tuple(_launch(launch) for launch in data["launches"]),
         "fix": _fix(data["fix"]) if data["fix"] is not None else None,
     }
@@ -62,11 +62,11 @@ def _finding(data: dict[str, Any]) -> Finding:
 
 
 def _fix(data: dict[str, Any]) -> Fix:
-    return Fix(data["description"], tuple(Edit(Span(**e["span"]), e["text"]) for e in data["edits"]), data["safe"])
+    return Fix(data["description"], tuple(Edit(Span(*e["span"]), e["text"]) for e in data["edits"]), data["safe"])
 
 
 def _launch(data: dict[str, Any]) -> LaunchRef:
-    return LaunchRef(data["identity"], Span(**data["span"]))
+    return LaunchRef(data["identity"], Span(*data["span"]))
 
 
 def _rule(data: dict[str, Any]) -> RuleInfo:

@@ -129,13 +129,25 @@ def _read(
 
 
 def _checkouts(folder: str, context: Context) -> Iterator[Pin]:
-    prefix = f"{folder}/" if folder else ""
     for library, place in CHECKOUTS:
-        if context.tree.exists(prefix + place):
-            yield from readers.package_info(library, context.tree.read(prefix + place))
+        if _stands(folder, place, context):
+            yield from readers.package_info(library, context.tree.read(f"{folder}/{place}" if folder else place))
     for library, place in VERSION_FILES:
-        if context.tree.exists(prefix + place):
-            yield from readers.version_file(library, context.tree.read(prefix + place))
+        if _stands(folder, place, context):
+            yield from readers.version_file(library, context.tree.read(f"{folder}/{place}" if folder else place))
+
+
+def _stands(folder: str, place: str, context: Context) -> bool:
+    """Say whether a version file is there; below the root only listed files are looked at, for speed.
+
+    At the root it can lie in a submodule, whose files no listing of the checkout names.
+    """
+    if not folder:
+        return context.tree.exists(place)
+    listed = context.shared.get("pins.listed")
+    if not isinstance(listed, frozenset):
+        listed = context.shared["pins.listed"] = frozenset(context.files)
+    return f"{folder}/{place}" in listed
 
 
 def _submodules(folder: str, context: Context) -> Iterator[Pin]:
