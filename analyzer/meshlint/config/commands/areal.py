@@ -156,7 +156,7 @@ def world(engines: Mapping[str, Value], merged: Settings) -> Value | None:
     """Multiply the degrees of the engine that trains (areal/api/alloc_mode.py:148 at v1.0.4); None without one."""
     for key in ENGINES:
         value = engines.get(key) or merged.value(key)
-        if value is None or value.data is None:
+        if value is None or (value.data is None and not value.is_unknown):
             continue
         if value.is_unknown:
             return value

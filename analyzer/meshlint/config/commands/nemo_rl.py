@@ -114,7 +114,10 @@ def _joined(node: ast.expr) -> list[str]:
 
 def _read(path: str, reader: Reader, context: Context) -> Inherited:
     try:
-        return inherit(path, reader, context, MARKING)
+        found = inherit(path, reader, context, MARKING)
+        for trouble in found.problems:
+            context.problem(trouble.span, trouble.sentence)
+        return found
     except Unreadable as problem:
         return Inherited(holes=(Hole("*", unknown(f"{problem.path} cannot be read: {problem.sentence}")),))
 
@@ -218,13 +221,14 @@ class _Count:
         if not (self.flag(f"{top}enabled") and self.flag(f"{top}non_colocated_teachers.enabled")):
             return nodes
         share = self.merged.value(f"{top}deduplicate_shared_teacher_checkpoints")
-        models: dict[str, object] = {
+        models = {
             w.key.rpartition(".")[2]: w.value.data
             for w in self.merged.writes
             if w.key.startswith(f"{top}teacher_model_by_agent_name.")
         }
         if share is None or share.data is not False:
-            models = {alias: model for model, alias in reversed([(m, a) for a, m in reversed(models.items())])}
+            first = {model: alias for alias, model in reversed(models.items())}
+            models = {alias: model for alias, model in models.items() if first[model] == alias}
         for alias in models:
             nodes = self._without(nodes, f"{top}non_colocated_teachers.", alias)
         return nodes

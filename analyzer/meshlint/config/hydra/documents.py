@@ -46,6 +46,8 @@ class Document:
     defaults: tuple[Entry, ...] | None = None
     bases: tuple[tuple[str, Span], ...] = ()
     """What `defaults` names, in whatever form, as text: for frameworks that inherit by path."""
+    bases_only: bool = True
+    """Every entry of `defaults` is a plain text, as where files inherit by path."""
     documents: int = 1
 
 
@@ -85,7 +87,9 @@ def _document(text: Text, marking: Marking) -> Document:
     listed = top.get("defaults")
     entries = {name: item for name, item in body.entries.items() if name != "defaults"}
     rest = Section(entries, body.origin, settled=body.settled)
-    return Document(text.path, rest, _package(text.text), _defaults(listed), _bases(listed), len(nodes))
+    bases = _bases(listed)
+    plain = listed is None or listed.kind != "sequence" or len(bases) == len(listed.items)
+    return Document(text.path, rest, _package(text.text), _defaults(listed), bases, plain, len(nodes))
 
 
 def _package(text: str) -> str | None:

@@ -13,7 +13,7 @@ from meshlint.config.hydra.documents import load
 from meshlint.config.hydra.flatten import Hole
 from meshlint.config.hydra.interpolation import merged
 from meshlint.config.hydra.items import EMPTY_SECTION, Leaf, Marking, Section, section
-from meshlint.config.surface import Context
+from meshlint.config.surface import Context, Problem
 from meshlint.config.value import Kind, Origin, unknown
 from meshlint.place import Span
 from meshlint.sources.tree import Reader, Unreadable
@@ -25,11 +25,12 @@ MARK = "_override_"
 
 @dataclass(frozen=True, slots=True)
 class Inherited:
-    """A file merged with its bases: the tree, the holes that unreadable bases leave, and the files that took part."""
+    """A file merged with its bases: the tree, what unreadable bases leave open, and the files that took part."""
 
     root: Section = EMPTY_SECTION
     holes: tuple[Hole, ...] = ()
     files: frozenset[str] = frozenset()
+    problems: tuple[Problem, ...] = ()
 
 
 def inherit(path: str, reader: Reader, context: Context, marking: Marking, chain: tuple[str, ...] = ()) -> Inherited:
@@ -48,13 +49,14 @@ def inherit(path: str, reader: Reader, context: Context, marking: Marking, chain
 
 def _inherit(path: str, reader: Reader, context: Context, marking: Marking, chain: tuple[str, ...]) -> Inherited:
     document = load(path, reader, context, marking)
-    root, holes, files = EMPTY_SECTION, list[Hole](), {document.path}
+    root, holes, files, problems = EMPTY_SECTION, list[Hole](), {document.path}, list[Problem]()
     for base, span in document.bases[:MAX_BASES]:
         found = _base(base, span, document.path, reader, context, marking, chain)
         root = _over(root, found.root)
         holes += found.holes
         files |= found.files
-    return Inherited(_over(root, document.body), tuple(holes), frozenset(files))
+        problems += found.problems
+    return Inherited(_over(root, document.body), tuple(holes), frozenset(files), tuple(problems))
 
 
 def _base(
@@ -63,12 +65,10 @@ def _base(
     here = (*chain, path)
     wanted = base if posixpath.isabs(base) else posixpath.normpath(posixpath.join(posixpath.dirname(path), base))
     if wanted in here or len(here) > MAX_DEPTH:
-        context.problem(span, f"{ROUND}: {base}")
-        return _missing(f"{ROUND} at {span}", base, span)
+        return _missing(f"{ROUND}: {base}", base, span)
     try:
         return inherit(wanted, reader, context, marking, here)
     except Unreadable as problem:
-        context.problem(span, f"the base {base} cannot be read: {problem.sentence}")
         return _missing(f"the base {base} cannot be read: {problem.sentence}", base, span)
 
 
@@ -80,7 +80,8 @@ def _goes_round(found: Inherited) -> bool:
 
 
 def _missing(reason: str, base: str, span: Span) -> Inherited:
-    return Inherited(holes=(Hole("*", unknown(reason, Origin(Kind.WRITTEN, base, span))),))
+    hole = Hole("*", unknown(reason, Origin(Kind.WRITTEN, base, span)))
+    return Inherited(holes=(hole,), problems=(Problem(span, reason),))
 
 
 def _over(base: Section, over: Section) -> Section:

@@ -59,7 +59,7 @@ class NemoRlYaml:
             return []
         family = _family(context)
         leaves = dict.fromkeys(leaf for path in wanted for leaf in family.leaves(path))
-        return [leaf for leaf in leaves if _is_launch(_merged(leaf, context))]
+        return [leaf for leaf in leaves if _inherits_files(leaf, context) and _is_launch(_merged(leaf, context))]
 
     def launches(self, path: str, context: Context) -> Iterator[Launch]:
         """Give the one launch of a file."""
@@ -69,6 +69,8 @@ class NemoRlYaml:
         except Unreadable as problem:
             context.problem(Span(problem.path, problem.line, problem.column), problem.sentence)
             return
+        for trouble in inherited.problems:
+            context.problem(trouble.span, trouble.sentence)
         merged = settings_of(inherited, (), context, context.environment)
         frame = Launch(
             framework=NAME,
@@ -120,6 +122,15 @@ def _bases(path: str, context: Context) -> list[str]:
         return []
     folder = posixpath.dirname(path)
     return [posixpath.normpath(posixpath.join(folder, base)) for base, _ in document.bases if base.endswith(_ENDINGS)]
+
+
+def _inherits_files(path: str, context: Context) -> bool:
+    """Say whether all bases are named as files, which those of Hydra's defaults lists are not."""
+    try:
+        document = load(path, context.reader(), context, MARKING)
+    except Unreadable:
+        return True
+    return all(base.endswith(_ENDINGS) for base, _ in document.bases) and document.bases_only
 
 
 def _merged(path: str, context: Context) -> Inherited:

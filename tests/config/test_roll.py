@@ -1,0 +1,107 @@
+"""ROLL: one section a worker, environments from Hydra's defaults lists, device mappings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hydra_trees import command, data, lines, plant
+
+from meshlint.config.commands.roll import READER, devices
+from meshlint.config.launch import Launch
+from meshlint.config.registry import framework
+from meshlint.config.surface import Context
+from meshlint.config.surfaces.roll_yaml import SURFACE
+
+CONFIG = """\
+defaults:
+  - ../config/envs@_here_
+hydra:
+  run: {dir: .}
+system_envs:
+  NVTE_FLASH_ATTN: '0'
+response_length: 4096
+adv_estimator: reinforce
+actor_train:
+  strategy_args:
+    strategy_name: megatron_train
+    strategy_config:
+      tensor_model_parallel_size: 2
+      context_parallel_size: ${ways}
+  device_mapping: list(range(0,16))
+reference:
+  strategy_args:
+    strategy_name: megatron_infer
+    strategy_config: ${actor_train.strategy_args.strategy_config}
+  device_mapping: list(range(0,8))
+ways: 4
+"""
+TREE = {
+    "examples/start_rlvr_pipeline.py": "",
+    "examples/config/envs.yaml": "envs: {max_steps: 3}\n",
+    "examples/big/rlvr.yaml": CONFIG,
+    "examples/big/run.sh": "",
+}
+
+
+def check(launch: Launch) -> None:
+    found = data(launch.writes)
+    assert found["envs.max_steps"] == 3
+    key = "actor_train.strategy_args.strategy_config.context_parallel_size"
+    assert found[key] == 4
+    assert lines(launch.writes, key) == ["examples/big/rlvr.yaml:21", "examples/big/rlvr.yaml:14"]
+    assert found["reference.strategy_args.strategy_config.tensor_model_parallel_size"] == 2
+    assert launch.world is not None and launch.world.data == 16
+    assert launch.environment["NVTE_FLASH_ATTN"].data == "0"
+    assert [role.name for role in framework("roll").roles(launch)] == ["actor_train", "reference"]
+
+
+def test_a_file_is_a_launch(tmp_path: Path) -> None:
+    context = plant(tmp_path, TREE)
+    assert list(SURFACE.entries([p for p in context.files if SURFACE.claims(p)], context)) == ["examples/big/rlvr.yaml"]
+    (launch,) = SURFACE.launches("examples/big/rlvr.yaml", context)
+    check(launch)
+
+
+@pytest.mark.parametrize("folder", ["big", "$(nobody knows)"])
+def test_a_command_names_folder_and_file(tmp_path: Path, folder: str) -> None:
+    texts = ["python", "examples/start_rlvr_pipeline.py", "--config_path", folder, "--config_name", "rlvr"]
+    check(started(plant(tmp_path, TREE), texts))
+
+
+def started(context: Context, texts: list[str]) -> Launch:
+    one = command(texts, "examples/big/run.sh")
+    assert READER.claims(one)
+    (launch,) = READER.launches(one, context.reader(), context)
+    return launch
+
+
+@pytest.mark.parametrize("name", [["--config_name", "nowhere"], []])
+def test_a_config_out_of_reach_is_unknown(tmp_path: Path, name: list[str]) -> None:
+    launch = started(plant(tmp_path, TREE), ["examples/start_rlvr_pipeline.py", *name])
+    value = launch.find("actor_train.strategy_args.strategy_config.context_parallel_size")
+    assert value is not None and value.is_unknown
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("list(range(0,8))", 8),
+        ("list(range(4))", 4),
+        ("list(range(0, 16, 2))", 8),
+        ("list([0,1,2,3,8,9])", 6),
+        ("[0, 1]", 2),
+        ("list(range(0,2))+list(range(14,16))", 4),
+        ((0, 1, 2), 3),
+        ("list(range(10**9))", None),
+        ("list(range(0,8,0))", None),
+        ("list(range(0, 999999999))", None),
+        ("__import__('os').listdir()", None),
+        ("[x for x in range(8)]", None),
+        ("list(", None),
+        (None, None),
+        ("(" * 5000, None),
+    ],
+)
+def test_device_mappings_are_counted_and_never_run(text: object, count: int | None) -> None:
+    assert devices(text) == count
