@@ -16,11 +16,10 @@ _ENTRIES = {
 
 
 def _speaks(text: str) -> bool:
-    if "ConfigContainer" in text:
-        return True
+    # Megatron-LM has a ConfigContainer of its own, deep in its training loop: that is no recipe.
     if "megatron.bridge" not in text:
         return False
-    return any(f"{name}(" in text for name in ("pretrain", "finetune", *_ENTRIES))
+    return "ConfigContainer" in text or any(f"{name}(" in text for name in ("pretrain", "finetune", *_ENTRIES))
 
 
 def _accepts(outcome: Outcome) -> bool:
