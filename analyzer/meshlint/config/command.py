@@ -17,13 +17,18 @@ from meshlint.place import Span
 from meshlint.sources.tree import Reader
 
 
+HOLE = "\ufffc"
+"""What stands in a word's shape for text that is unknown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """One word of a command after evaluation.
 
     `text` is None where the word, or part of it, is unknown; `reason` says why, and `known` then holds the part before
     the unknown one (`--context-parallel-size=` of `--context-parallel-size=$X`). `several` says that an unknown word
-    may stand for any number of words (an unknown array). `origins` are the places that made it, the one to edit first:
+    may stand for any number of words (an unknown array). `shape` is the whole of a word that is unknown in part, each
+    unknown stretch as one HOLE. `origins` are the places that made it, the one to edit first:
     for `--cp $CP` with `CP=4` above, the assignment, then the use.
     """
 
@@ -32,6 +37,7 @@ class Word:
     reason: str = ""
     known: str = ""
     several: bool = False
+    shape: str = ""
 
     def value(self) -> Value:
         """Give the word as a value."""

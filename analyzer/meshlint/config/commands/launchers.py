@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from meshlint.config.command import Word
+from meshlint.config.command import HOLE, Word
 from meshlint.config.value import State, Value, default, unknown
 
 MAX_PEELS = 20
@@ -333,12 +333,11 @@ def _ray(words: Words, counts: Counts) -> Words:
     border = next((i for i, w in enumerate(words) if w.text == "--"), None)
     own = words[: border if border is not None else len(words)]
     for index, word in enumerate(own):
-        text = word.text if word.text is not None else word.known
+        text = _whole(word)
         if text.startswith("--runtime-env-json="):
             _runtime_env(word, text.partition("=")[2], counts)
         elif text == "--runtime-env-json" and index + 1 < len(own):
-            after = own[index + 1]
-            _runtime_env(after, after.text if after.text is not None else after.known, counts)
+            _runtime_env(own[index + 1], _whole(own[index + 1]), counts)
         elif text.startswith("--runtime-env"):
             counts.environment.setdefault("*", unknown("the variables of ray's --runtime-env file are not read"))
     if border is not None:
@@ -347,11 +346,19 @@ def _ray(words: Words, counts: Counts) -> Words:
     return words[place:]
 
 
+def _whole(word: Word) -> str:
+    """Give a word's text, unknown stretches as holes."""
+    return word.text if word.text is not None else word.shape or word.known
+
+
 def _runtime_env(word: Word, text: str, counts: Counts) -> None:
     pairs, complete = env_vars(text)
     for name, value in pairs:
-        counts.environment[name] = Value(State.SET, value, word.origins)
-    if word.text is None or not complete:
+        known = HOLE not in value and HOLE not in name
+        counts.environment[name] = (
+            Value(State.SET, value, word.origins) if known else unknown(word.reason, *word.origins)
+        )
+    if not complete:
         reason = word.reason or "the JSON of ray's runtime environment cannot be read"
         counts.environment.setdefault("*", unknown(reason, *word.origins))
 

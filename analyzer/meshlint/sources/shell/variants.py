@@ -44,6 +44,10 @@ class Word:
     several: bool = False
     field: Field = field(default=(), compare=False)
 
+    def shape(self, hole: str) -> str:
+        """Give the whole word, with `hole` for each stretch that is unknown."""
+        return "".join(a.text if isinstance(a, Lit) else hole for a in self.field)
+
     def spots(self) -> tuple[Spot, ...]:
         """Give the places that made it, that of its value first: what stands behind the first `=`."""
         return _spots(self.field)
