@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from meshlint.config.command import Command, Word
+from meshlint.config.command import HOLE, Command, Word
 from meshlint.config.commands.dispatch import launches_of
 from meshlint.config.commands.flags import key_of
 from meshlint.config.commands.launchers import LAUNCHERS, peel
@@ -232,7 +232,8 @@ def command_of(program: Program, variant: Variant, path: str, scope: str, surfac
 
 def _word(word: Evaluated, scope: str, surface: str) -> Word:
     origins = tuple(Origin(Kind.WRITTEN, s.text, s.span, surface, scope, caveat=s.caveat) for s in word.spots())
-    return Word(word.text, origins, word.reason, word.known, word.several)
+    shape = word.shape(HOLE) if word.text is None else ""
+    return Word(word.text, origins, word.reason, word.known, word.several, shape)
 
 
 def _passed(word: Word, caveat: str) -> Word:
