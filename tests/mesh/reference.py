@@ -132,7 +132,19 @@ class Writer:
 
 
 def write(seed: int, shape: Shape) -> list[tuple[Any, ...]]:
-    return pruned(Writer(random.Random(seed), shape).block(0, 0, 4))
+    return pruned(without_last_return(pruned(Writer(random.Random(seed), shape).block(0, 0, 4))))
+
+
+def without_last_return(program: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Leave out a `return` after which nothing would come anyway."""
+    if not program:
+        return program
+    last = program[-1]
+    if last[0] == "return":
+        return without_last_return(program[:-1])
+    if last[0] == "if":
+        last = (*last[:3], without_last_return(last[3]), without_last_return(last[4]))
+    return [*program[:-1], last]
 
 
 def pruned(program: Any) -> list[tuple[Any, ...]]:

@@ -276,3 +276,11 @@ def test_deep_nesting_is_bounded(p: Program) -> None:
             p.alt(number, p.values.first(TP), p.op(number, "tp", term)),
         )
     assert [line(fault) for fault in faults(p, term)] == [1]
+
+
+def test_a_part_that_the_whole_function_explains_is_silent(p: Program) -> None:
+    values = p.values
+    never = values.both(values.first(TP), values.last(TP), values.compare(">", values.extent(TP), 1))
+    inner = p.alt(2, p.atom("args.x", Origin.CONFIG), p.alt(3, values.first(DP), p.op(4, "dp"), end=4))
+    assert faults(p, p.alt(1, values.negate(never), p.terms.exit(at(1)), inner, leaves="raise", end=1)) == ()
+    assert len(faults(p, inner)) == 1

@@ -18,10 +18,14 @@ from meshlint.mesh.gate import Expr, atoms
 from meshlint.mesh.group import Group
 from meshlint.mesh.segment import condition_of, cut, drop_uniform, project
 from meshlint.mesh.simulate import RUN_CAP, Options, Run, Stuck, Verdict, gate_key, simulate, simulate_on
-from meshlint.mesh.term import Alt, Exit, Loop, Node, Op, Terms, breaks, children, returns, walk
+from meshlint.mesh.term import Alt, Exit, Loop, Node, Op, Terms, breaks, children, count, returns, walk
 
 ROUNDS = 4
 """How many faults of one part are looked for."""
+
+CONFIRM_NODES = 120
+CONFIRM_RUNS = 32
+"""How large a whole function may be, and how many runs it may take, to be asked whether it explains a fault."""
 
 NESTING_CAP = 50
 """How deep parts may nest that are judged."""
@@ -214,7 +218,7 @@ def _gated(terms: Terms, op: Op, above: dict[int, Node]) -> Node:
     while here in above:
         node = above[here]
         if isinstance(node, Alt) and not _met(terms, node, passed):
-            sides = (path, terms.nil) if node.then.id == here else (terms.nil, path)
+            sides = (path, _off(terms, node.otherwise)) if node.then.id == here else (_off(terms, node.then), path)
             path = terms.alt(node.condition, *sides, node.gate)
         elif isinstance(node, Loop) and node.body.id == here:
             path = terms.loop(node.trip, path, terms.nil, node.gate)
@@ -226,8 +230,15 @@ def _gated(terms: Terms, op: Op, above: dict[int, Node]) -> Node:
 
 
 def _met(terms: Terms, node: Alt, passed: set[int]) -> bool:
-    join = terms.joins.next(node)
+    join, dead = terms.joins.next(node), terms.joins.dead
+    if node.then.shape in dead or node.otherwise.shape in dead:
+        return False
     return join is not None and join.shape in passed
+
+
+def _off(terms: Terms, side: Node) -> Node:
+    """Give what is left of the side that a path does not take: an exit stays one."""
+    return project(terms, side, lambda group: False) if side.shape in terms.joins.dead else terms.nil
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,8 +305,32 @@ class Judge:
         self._balancing.clear()
         found: dict[object, Fault] = {}
         for fault in self._spine(term, None, _Place()):
-            found.setdefault(fault.key, fault)
+            if fault.key not in found and not self._explained(term, fault):
+                found[fault.key] = fault
         return tuple(sorted(found.values(), key=lambda fault: str(fault.order)))
+
+    def _explained(self, term: Node, fault: Fault) -> bool:
+        """Say whether the whole term is safe on the groups of a fault's part, so that the part told too little.
+
+        What comes before may make the part unreachable, or answer its questions. Silence of a bound explains nothing.
+        """
+        groups = [item.group for item in (fault.stuck, *fault.also)] + list(fault.term.groups)
+        keys = {group.partition for group in groups}
+        whole = project(self.terms, term, lambda group: group.partition in keys, waits=True)
+        if whole.shape == fault.term.shape or count(whole) > CONFIRM_NODES:
+            return False
+        options = self._options_of(fault.grade)
+        unjudged = self.unjudged
+        try:
+            safe = simulate_on(whole, fault.run.mesh, options).safe and self._verdict(whole, options, ()).safe
+        except Unresolvable:
+            safe = False
+        self.unjudged = unjudged
+        return safe
+
+    def _options_of(self, grade: str) -> Options:
+        cap = min(self.run_cap, CONFIRM_RUNS)
+        return Options(free_locals=grade == "local", strict_async=grade == "async", run_cap=cap)
 
     def _spine(self, term: Node, end: Node | None, place: _Place) -> Iterator[Fault]:
         """Walk from join to join; `end` is where the enclosing branch meets."""
