@@ -16,6 +16,7 @@ entry point. Missing means no.
 |  | `lcm(2*cp,cp*tp)`; `pad_multiple`: only to that field; None: to nothing. `tp` counts as 1 without SP where the |
 |  | habit `pads_for_sp_only` holds |
 | pads_for_sp_only | the factor tp of the pad is there only under sequence parallelism |
+| run_script_mends_pad | the framework's own run script makes the pad anew, where this launch is a recipe by itself |
 | checks_pad_multiple | the entry refuses a `pad_multiple` that its sizes do not divide |
 | always_packed | every batch is packed (THD), whatever the config says |
 | needs_packing_for_cp | the entry refuses cp > 1 without packing |

@@ -223,6 +223,19 @@ SIZES_CHECKED = Window(
     BRIDGE, since="0.4", says="sizes are validated", source="Megatron-Bridge v0.4.0 training/config.py:1192"
 )
 
+PAD_MENDED = Window(
+    BRIDGE,
+    since="0.6",
+    says="run_recipe.py makes the pad anew from the final sizes",
+    source="v0.6.0 scripts/training/recipe_runner.py:401, called at run_recipe.py:513; absent at v0.5.1",
+)
+
+
+def _mended(config: EffectiveConfig) -> bool:
+    """Say whether the run script would mend the pad of a recipe that is judged by itself."""
+    return config.launch.entry == "recipe" and config.within(PAD_MENDED)
+
+
 DEFAULTS = (
     Default("seq_length", 1024, "models/gpt_provider.py:160"),
     Default("position_embedding_type", "learned_absolute", "models/gpt_provider.py:142"),
@@ -242,6 +255,7 @@ HABITS: dict[str, Data] = {
     "seq_is_tensor_length": True,
     "checks_seq_for_cp": _recipe,
     "pads_each_sequence_to": _pads,
+    "run_script_mends_pad": _mended,
     "validates_sft_loss": _recipe,
     "checks_tp_overlap": "off",
     "trains": True,

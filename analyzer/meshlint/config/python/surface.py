@@ -72,7 +72,7 @@ class PythonSurface:
         for outcome in session.function(module, node):
             if outcome.cut or self.accepts(outcome):
                 place = module.source.span(node)
-                yield self.launch(session, outcome, outcome.rows, "train", f"{module.path}::{node.name}", place)
+                yield self.launch(session, outcome, outcome.rows, "recipe", f"{module.path}::{node.name}", place)
 
     def launch(
         self, session: Session, outcome: Outcome, rows: tuple[Row, ...], entry: str, identity: str, place: Span

@@ -7,7 +7,7 @@ from math import lcm
 
 from meshlint.config.attention import swap
 from meshlint.config.packing import is_packed
-from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict
+from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Severity, Verdict
 
 
 class PadMultiple(LaunchRule):
@@ -42,6 +42,10 @@ class PadMultiple(LaunchRule):
     ```
 
     ## References/versions
+
+    From 0.6 on Megatron-Bridge's `run_recipe.py` makes the pad anew from the final sizes (v0.6.0
+    scripts/training/recipe_runner.py:401), so a recipe that is judged by itself is a warning there: it is wrong
+    wherever another script hands it to `finetune()`.
 
     Megatron-Bridge has the field since 0.3. A pack that is padded as a whole does not help: the cut is per sequence.
     """
@@ -98,18 +102,26 @@ def _place(config: EffectiveConfig) -> str:
     return "context_parallel_size" if pad is None or apart else "pad_multiple"
 
 
+_MENDED = (
+    " Started by scripts/training/run_recipe.py, which from megatron-bridge 0.6 on makes the pad anew, the recipe is "
+    "right; handed to finetune() by any other script, it is not."
+)
+
+
 def _verdict(config: EffectiveConfig, pad: int, need: int, outcome: Outcome, how: str) -> Verdict:
     cp = config.number("context_parallel_size")
     better = lcm(max(pad, 1), need)
     better = better if better <= 16 * need else need
     product = f"2 * cp = {need}" if need == 2 * cp else f"2 * cp * tp = {need}"
+    mended = bool(config.habit("run_script_mends_pad"))
     return Verdict(
         f"each packed sequence is padded to a multiple of {pad}, and context_parallel_size = {cp} cuts it into "
-        f"{2 * cp} chunks: {pad} is not a multiple of {product}, so {how}.",
+        f"{2 * cp} chunks: {pad} is not a multiple of {product}, so {how}." + (_MENDED if mended else ""),
         outcome,
         at=_place(config),
         fields=("pad_multiple", "context_parallel_size", "tensor_model_parallel_size", "packed_sequences"),
         fix=Fix(f"Set the pad multiple to {better}.", swap(config.value("pad_multiple"), str(pad), str(better))),
+        severity=Severity.WARNING if mended else None,
     )
 
 
