@@ -134,8 +134,13 @@ class Checkout:
         for surface in surfaces():
             if surface.claims(path):
                 for variants in gather.launches(gather.Entry(surface, path), context, options, []):
-                    if variants[0].identity == target.launch.identity:
+                    if _stem(variants[0]) == _stem(target.launch):
                         yield variants
+
+
+def _stem(launch: Launch) -> str:
+    """Give a launch's identity without the turn of a loop, which a fault can change."""
+    return launch.identity.split(" [")[0]
 
 
 def targets(root: Path) -> list[Target]:

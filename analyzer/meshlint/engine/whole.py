@@ -9,9 +9,9 @@ from meshlint import __version__
 from meshlint.config.launch import Launch
 from meshlint.config.registry import framework
 from meshlint.config.shapes.source import shapes_of
-from meshlint.config.surface import Context
+from meshlint.config.surface import Context, Problem
 from meshlint.config.versions import resolve
-from meshlint.engine import gather, ruleset
+from meshlint.engine import gather, ruleset, split
 from meshlint.engine.house import problem_findings
 from meshlint.engine.judge import Ground, Judgement, judge
 from meshlint.engine.merge import Judged, merge
@@ -41,12 +41,12 @@ def check_scope(scope: Scope, options: Options) -> tuple[Report, frozenset[str]]
     rules, notes = choose(options)
     context = gather.context_of(scope, options)
     outcome = Outcome(notes=list(notes))
-    _check_launches(scope, context, options, rules, outcome)
+    looked = _check_launches(scope, context, options, rules, outcome)
     program = check_program(scope, context, rules, options.settings.models)
     outcome.program += program.judged
     outcome.failures += program.failures
     outcome.details += program.notes
-    return _report(scope, context, options, rules, outcome), context.tree.looked()
+    return _report(scope, context, options, rules, outcome), looked | context.tree.looked()
 
 
 def check_words(words: Sequence[str], scope: Scope, options: Options) -> Report:
@@ -79,17 +79,52 @@ def choose(options: Options) -> tuple[RuleSet, list[str]]:
     return chosen, notes
 
 
-def _check_launches(scope: Scope, context: Context, options: Options, rules: RuleSet, outcome: Outcome) -> None:
-    entries = gather.entries(scope, context, outcome.failures)
+@dataclass(slots=True)
+class Part:
+    """What one process made of its entries: results by the entry's number, and the paths that it looked at."""
+
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    problems: dict[int, list[Problem]] = field(default_factory=dict)
+    looked: frozenset[str] = frozenset()
+
+
+def _check_launches(
+    scope: Scope, context: Context, options: Options, rules: RuleSet, outcome: Outcome
+) -> frozenset[str]:
+    """Judge every entry; give the paths that other processes looked at."""
+    entries = list(enumerate(gather.entries(scope, context, outcome.failures)))
     active = rules.launch_rules()
-    for number, entry in enumerate(entries):
-        if options.tick is not None:
-            options.tick(number, len(entries), entry.path)
-        for variants in gather.launches(entry, context, options, outcome.failures):
-            judge_launch(variants, context, active, outcome)
+
+    def work(part: Sequence[tuple[int, gather.Entry]], here: bool) -> Part:
+        return _check_part(part, context, options if here else replace(options, tick=None), active)
+
+    parts = split.share(entries, work, split.workers(len(entries)))
     if options.tick is not None:
-        options.tick(len(entries), len(entries), "")
+        options.tick(1, 1, "")
+    for number, _ in entries:
+        part = next(part for part in parts if number in part.outcomes)
+        outcome.judgements += part.outcomes[number].judgements
+        outcome.failures += part.outcomes[number].failures
+        context.problems += part.problems[number]
     context.problems += gather.unreadable(scope, context)
+    return frozenset().union(*(part.looked for part in parts))
+
+
+def _check_part(
+    part: Sequence[tuple[int, gather.Entry]], context: Context, options: Options, rules: Iterable[LaunchRule]
+) -> Part:
+    done = Part()
+    for place, (number, entry) in enumerate(part):
+        if options.tick is not None:
+            options.tick(place, len(part), entry.path)
+        outcome = done.outcomes[number] = Outcome()
+        before = len(context.problems)
+        for variants in gather.launches(entry, context, options, outcome.failures):
+            judge_launch(variants, context, rules, outcome)
+        done.problems[number] = context.problems[before:]
+        del context.problems[before:]
+    done.looked = context.tree.looked()
+    return done
 
 
 def judge_launch(variants: Sequence[Launch], context: Context, rules: Iterable[LaunchRule], outcome: Outcome) -> None:

@@ -1,0 +1,71 @@
+"""Work shared out among processes: forked children take part of it and send back what they found."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkProcess
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+
+LEAST = 96
+"""Items below which one process is faster than two."""
+MAX_WORKERS = 4
+BLOCK = 16
+"""Neighbours that stay together: they read the same files."""
+
+
+def workers(items: int) -> int:
+    """Give how many processes to use; more than one only where forking is safe."""
+    if items < LEAST or sys.platform != "linux" or os.environ.get("MESHLINT_WORKERS") == "1":
+        return 1
+    return max(1, min(MAX_WORKERS, len(os.sched_getaffinity(0)), items // (LEAST // 2)))
+
+
+def share(items: Sequence[Item], work: Callable[[Sequence[Item], bool], Found], number: int) -> list[Found]:
+    """Give what `work` makes of each part of the items.
+
+    This process does the first part (`work(part, True)`), children the others; what a child fails to send is done here.
+    """
+    parts = [part for part in _parts(items, number) if part]
+    children = [_start(part, work) for part in parts[1:]]
+    found = [work(part, True) for part in parts[:1]]
+    for part, (child, pipe) in zip(parts[1:], children, strict=True):
+        found.append(_received(part, work, pipe))
+        child.join()
+    return found
+
+
+def _parts(items: Sequence[Item], number: int) -> list[list[Item]]:
+    return [[item for i, item in enumerate(items) if i // BLOCK % number == k] for k in range(number)]
+
+
+def _start(part: Sequence[Item], work: Callable[[Sequence[Item], bool], Found]) -> tuple[ForkProcess, Connection]:
+    context = get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=_child, args=(part, work, theirs), daemon=True)
+    child.start()
+    theirs.close()
+    return child, ours
+
+
+def _child(part: Sequence[Item], work: Callable[[Sequence[Item], bool], Found], pipe: Connection) -> None:
+    try:
+        found = work(part, False)
+    except Exception:
+        return  # the parent does it again, and shows what is wrong
+    pipe.send(found)
+    pipe.close()
+
+
+def _received(part: Sequence[Item], work: Callable[[Sequence[Item], bool], Found], pipe: Connection) -> Found:
+    try:
+        received: Found = pipe.recv()
+    except (EOFError, OSError):
+        return work(part, False)
+    return received
