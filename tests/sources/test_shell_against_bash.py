@@ -143,6 +143,9 @@ def test_words_are_those_that_bash_passes(statements: list[str], last: list[str]
 
 
 CASES = {
+    "substring from an expression": 'X=--cp=4 N=4; stub "${X:$N+1}" ${X:$N + 1:$N-3} ${X: $N:1}',
+    "words behind a redirection": "stub --a 1 < /dev/null --b 2 2> /dev/null --c",
+    "words that touch an expansion": 'X=1 L=(x $X\\$z "y"$X\\$z); for Y in $X\\$z a; do stub $Y; done; stub "${L[@]}"',
     "string of options": 'O=" --a 1 \\\n  --b ${A} \\\n"\nstub $O "$O"',
     "read": 'read -r X Y Z <<< "1 2 3 4"; stub "$X" "$Y" "$Z"',
     "read list": 'IFS=, read -ra X <<< "1,2,3"; stub "${X[@]}" ${#X[@]}',

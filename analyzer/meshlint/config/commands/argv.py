@@ -82,7 +82,7 @@ def _script(peeled: Peeled) -> tuple[str, str | None, list[str]] | None:
 def _followed(
     path: str, text: str | None, arguments: list[str], environment: Mapping[str, Value], context: Context
 ) -> Iterator[Launch]:
-    from meshlint.config.surfaces.shell import script_launches
+    from meshlint.config.surfaces.shell import report_troubles, script_launches
     from meshlint.sources.shell.script import evaluate
 
     reader = context.reader()
@@ -94,5 +94,4 @@ def _followed(
     known = {name: str(value.data) for name, value in environment.items() if value.is_set}
     script = evaluate(source, reader, known, arguments=arguments)
     yield from script_launches(script, source.path, reader, context)
-    for trouble in script.troubles:
-        context.problem(trouble.span, trouble.sentence)
+    report_troubles(script, context)

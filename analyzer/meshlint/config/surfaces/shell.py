@@ -33,7 +33,7 @@ FLAG_STYLE = ("megatron-lm", "slime", "ms-swift")
 """Frameworks whose flags decide which conditions make variants."""
 
 _STARTS = (".py", "torchrun", "torch.distributed", "megatron ", " -m ", "$")
-_TOPICS = ("train", "megatron", "parallel", "verl", "nemo", "recipe", "grpo", "run_", "swift")
+_TOPICS = ("train", "--num-layers", "megatron", "parallel", "verl", "nemo", "recipe", "grpo", "run_", "swift")
 
 
 class Shell:
@@ -59,13 +59,24 @@ class Shell:
     def launches(self, path: str, context: Context) -> Iterator[Launch]:
         """Give the launches of a script, in the order in which it comes to them."""
         script, reader = _evaluate(path, context)
-        yield from script_launches(script, path, reader, context)
-        if script.programs:
-            for trouble in script.troubles:
-                context.problem(trouble.span, trouble.sentence)
+        found = False
+        for launch in script_launches(script, path, reader, context):
+            found = True
+            yield launch
+        if found or (script.programs and any(trouble.ends for trouble in script.troubles)):
+            report_troubles(script, context)
 
 
 SURFACE = Shell()
+
+
+def report_troubles(script: Script, context: Context) -> None:
+    """Tell of what could not be read on the way to a launch, once for each file."""
+    told: set[str] = set()
+    for trouble in script.troubles:
+        if trouble.span.path not in told:
+            told.add(trouble.span.path)
+            context.problem(trouble.span, trouble.sentence)
 
 
 def _can_start(path: str, context: Context) -> bool:

@@ -74,7 +74,7 @@ def _tokens(text: str) -> list[str]:
     at = 0
     while at < len(text):
         char = text[at]
-        if char.isspace() or char in '\\"':
+        if char.isspace() or char in '\\"' or _names_variable(text, at):
             at += 1
         elif char.isascii() and (char.isalnum() or char == "_"):
             end = at
@@ -89,6 +89,11 @@ def _tokens(text: str) -> list[str]:
             found.append(operator)
             at += len(operator)
     return found
+
+
+def _names_variable(text: str, at: int) -> bool:
+    """Say whether a `$` stands in front of a name: in arithmetic it changes nothing."""
+    return text[at] == "$" and (text[at + 1 : at + 2].isalpha() or text[at + 1 : at + 2] == "_")
 
 
 class _Machine:

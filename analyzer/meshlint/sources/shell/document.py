@@ -127,10 +127,19 @@ def parse(document: Document, tool: Parser) -> Node:
     """Give the root node; blank lines are added so that a last line may end in a backslash.
 
     The grammar takes two assignments on a line for the front of a command on the next; such a line end is read as `;`.
+    It knows no `$` at the front of a substring's bounds (`${x:$n+1}`), where bash asks for none; it is read as a blank.
     """
-    data = bytearray(ascii_bytes(document.text) + b"\n\n")
+    return _repaired(document.text, bytearray(ascii_bytes(document.text) + b"\n\n"), tool)
+
+
+def _repaired(text: str, data: bytearray, tool: Parser) -> Node:
     root = tool.parse(bytes(data)).root_node
-    for _ in range(MAX_REPAIRS if _has_row_of_assignments(document.text) else 0):
+    dollars = list(_dollars_of_bounds(text)) if root.has_error else []
+    if dollars:
+        for place in dollars:
+            data[place] = ord(" ")
+        root = tool.parse(bytes(data)).root_node
+    for _ in range(MAX_REPAIRS if _has_row_of_assignments(text) else 0):
         ends = list(_swallowed_ends(root, data))
         if not ends:
             break
@@ -138,6 +147,63 @@ def parse(document: Document, tool: Parser) -> Node:
             data[end] = ord(";")
         root = tool.parse(bytes(data)).root_node
     return root
+
+
+def parse_around_faults(document: Document, tool: Parser) -> tuple[Node, list[Mark]]:
+    """Give the root node, and what was left out of it: the rest of a line where a fault begins.
+
+    The grammar gives up a fault's whole neighbourhood; bash reads on behind it. A cut that does not help is not made.
+    """
+    root = parse(document, tool)
+    if not root.has_error:
+        return root, []
+    data = bytearray(ascii_bytes(document.text) + b"\n\n")
+    cuts: list[Mark] = []
+    for _ in range(MAX_REPAIRS):
+        fault = next((f for f in _faults(root) if b"\n" in data[f.start_byte : f.end_byte]), None)
+        if fault is None:
+            break
+        end = data.index(b"\n", fault.start_byte)
+        changed = data[: fault.start_byte] + b" " * (end - fault.start_byte) + data[end:]
+        better = _repaired(document.text, bytearray(changed), tool)
+        if _lost(better) >= _lost(root):
+            break
+        cuts.append(Mark(document, fault.start_byte, end))
+        data, root = changed, better
+    return root, cuts
+
+
+def _faults(root: Node) -> Iterator[Node]:
+    """Give the nodes that the grammar could not read, in the order of the text."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.is_error:
+            yield node
+        elif node.has_error:
+            stack.extend(reversed(node.children))
+
+
+def _lost(root: Node) -> int:
+    return sum(fault.end_byte - fault.start_byte for fault in _faults(root))
+
+
+def _dollars_of_bounds(text: str) -> Iterator[int]:
+    """Give the places of `$` in front of a name behind a colon inside `${name:...}`."""
+    place = text.find(":")
+    while place >= 0:
+        dollar = place + 1
+        while text[dollar : dollar + 1] == " ":
+            dollar += 1
+        name = text[dollar + 1 : dollar + 2]
+        if text[dollar : dollar + 1] == "$" and (name.isalpha() or name == "_") and _inside_braces(text, place):
+            yield dollar
+        place = text.find(":", place + 1)
+
+
+def _inside_braces(text: str, place: int) -> bool:
+    start = text.rfind("${", 0, place)
+    return start >= 0 and not any(c in "}\n" for c in text[start:place])
 
 
 def _has_row_of_assignments(text: str) -> bool:

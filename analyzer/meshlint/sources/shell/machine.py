@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from meshlint.sources.shell import slurm
 from meshlint.sources.shell.conditions import test
-from meshlint.sources.shell.document import Document, Mark, derived, parse, parser
+from meshlint.sources.shell.document import Document, Mark, derived, parse_around_faults, parser
 from meshlint.sources.shell.pattern import Unsupported, matches
 from meshlint.sources.shell.state import Exhausted, Reached, Shell, State, Var, guard
 from meshlint.sources.shell.term import (
@@ -88,11 +88,11 @@ def run_document(shell: Shell, document: Document, beside: str = "") -> str:
         shell.tool = parser()
     if len(document.text) > 1_000_000:
         raise Exhausted("it is too long for a script")
-    root = parse(document, shell.tool)
+    root, cuts = parse_around_faults(document, shell.tool)
     before, shell.document = shell.document, document
     shell.parked.append([])
     try:
-        _report_errors(shell, root)
+        _report_errors(shell, root, cuts)
         flow = run(shell, root.children)
         _unpark(shell, ("return",))
     finally:
@@ -101,20 +101,31 @@ def run_document(shell: Shell, document: Document, beside: str = "") -> str:
     return "exit" if flow == "exit" else ""
 
 
-def _report_errors(shell: Shell, root: Node) -> None:
-    if not root.has_error:
-        return
-    stack, found = [root], 0
-    while stack and found < 3:
+def _report_errors(shell: Shell, root: Node, cuts: Sequence[Mark]) -> None:
+    """Note the first piece that cannot be read, and how many there are."""
+    found = sorted([*_unread(shell, root), *((cut, _near(cut)) for cut in cuts)], key=lambda f: f[0].start)
+    if found:
+        others = len(found) - 1
+        more = f", nor are {others} other pieces" if others > 1 else ", nor is another piece" if others else ""
+        shell.trouble(found[0][0], f"{found[0][1]}{more}; the rest is read without that")
+
+
+def _unread(shell: Shell, root: Node) -> Iterator[tuple[Mark, str]]:
+    stack = [root] if root.has_error else []
+    while stack:
         node = stack.pop()
-        if node.is_error or node.is_missing:
-            if node.end_byte > node.start_byte or node.is_missing:
-                found += 1
-                line = " ".join(shell.text(node).split())[:40]
-                says = f"it is not valid bash near `{line}`" if line else f"`{node.type}` is missing here"
-                shell.trouble(shell.mark(node), f"{says}; the rest is read without it")
-            continue
-        stack.extend(c for c in reversed(node.children) if c.has_error or c.is_missing)
+        if node.is_missing:
+            yield shell.mark(node), f"`{node.type}` is missing here"
+        elif node.is_error:
+            if node.end_byte > node.start_byte:
+                yield shell.mark(node), _near(shell.mark(node))
+        else:
+            stack.extend(c for c in reversed(node.children) if c.has_error or c.is_missing)
+
+
+def _near(mark: Mark) -> str:
+    line = " ".join(mark.document.text[mark.start : mark.end].split())[:40]
+    return f"it is not valid bash near `{line}`"
 
 
 # Branching ------------------------------------------------------------------------------------------------------
@@ -398,13 +409,10 @@ def _for(shell: Shell, node: Node) -> str:
     if variable is None or body is None:
         return ""
     name = shell.text(variable)
-    values = node.children_by_field_name("value")
-    atoms: list[Atom] = []
-    for value in values:
-        atoms.extend(((BREAK,) if atoms else ()) + word(shell, value))
+    atoms = line(_words(shell, node.children_by_field_name("value")))
     if not any(c.type == "in" for c in node.children):
-        atoms = [*(shell.state.arguments if shell.state.arguments is not None else (Pass(shell.mark(node)),))]
-    return _each(shell, name, tuple(atoms), body)
+        atoms = shell.state.arguments if shell.state.arguments is not None else (Pass(shell.mark(node)),)
+    return _each(shell, name, atoms, body)
 
 
 def _each(shell: Shell, name: str, atoms: Atoms, body: Node) -> str:
@@ -820,6 +828,7 @@ def _redirected(shell: Shell, node: Node) -> str:
     outer = shell.stdin
     target: Node | None = None
     rest: list[Node] = []
+    after: list[Node] = []
     for redirect in node.children_by_field_name("redirect"):
         if redirect.type == "heredoc_redirect":
             shell.stdin = heredoc(shell, redirect)
@@ -829,15 +838,23 @@ def _redirected(shell: Shell, node: Node) -> str:
             shell.stdin = word(shell, redirect.named_children[-1], quoted=True)
         elif redirect.type == "file_redirect":
             target = redirect
+            after.extend(_behind(redirect))
     try:
-        return _with_stdin(shell, body, target, rest)
+        return _with_stdin(shell, body, target, rest, after)
     finally:
         shell.stdin = outer
 
 
-def _with_stdin(shell: Shell, body: Node | None, target: Node | None, rest: list[Node]) -> str:
+def _behind(redirect: Node) -> list[Node]:
+    """Give the words behind a redirection's file: the grammar takes them for files too, bash for arguments."""
+    return redirect.children_by_field_name("destination")[1:]
+
+
+def _with_stdin(shell: Shell, body: Node | None, target: Node | None, rest: list[Node], after: list[Node]) -> str:
     if body is None:
         return ""
+    if after and body.type == "command":
+        return _command(shell, body, after)
     if shell.stdin is not None and target is not None and _prints_input(shell, body):
         _write_file(shell, target, shell.stdin)
         return ""
@@ -901,7 +918,8 @@ def heredoc(shell: Shell, redirect: Node) -> Atoms:
 # Commands -------------------------------------------------------------------------------------------------------
 
 
-def _command(shell: Shell, node: Node) -> str:
+def _command(shell: Shell, node: Node, after: Sequence[Node] = ()) -> str:
+    """Run a command; `after` are words of it that stand behind a redirection."""
     from meshlint.sources.shell.builtins import dispatch
 
     prefix: list[Node] = []
@@ -914,6 +932,7 @@ def _command(shell: Shell, node: Node) -> str:
             shell.stdin = word(shell, child.named_children[-1], quoted=True)
         elif child.type not in ("file_redirect", "heredoc_redirect", "comment"):
             parts.append(child.named_children[0] if child.type == "command_name" and child.named_children else child)
+    parts.extend(after)
     try:
         if not parts:
             for child in prefix:

@@ -84,10 +84,11 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Something that could not be read."""
+    """Something that could not be read; `ends` says that reading stopped there."""
 
     span: Span
     sentence: str
+    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,10 +156,10 @@ class Shell:
         self.serial += 1
         return self.serial
 
-    def trouble(self, mark: Mark, sentence: str) -> None:
+    def trouble(self, mark: Mark, sentence: str, ends: bool = False) -> None:
         """Note something that could not be read."""
         if len(self.troubles) < self.limits.problems:
-            self.troubles.append(Trouble(mark.document.span(mark.start, mark.end), sentence))
+            self.troubles.append(Trouble(mark.document.span(mark.start, mark.end), sentence, ends))
 
     def mark(self, node: Syntax) -> Mark:
         """Give a node's stretch of the current document, without blanks in front."""

@@ -755,6 +755,7 @@ def listing(shell: Shell, node: Node) -> tuple[Atoms, dict[str, Atoms] | None]:
     """Evaluate an array literal: its words, and its entries where they are written as `[key]=value`."""
     found: list[Atom] = []
     table: dict[str, Atoms] = {}
+    end = -1
     for child in node.named_children:
         if child.type == "comment":
             continue
@@ -763,8 +764,9 @@ def listing(shell: Shell, node: Node) -> tuple[Atoms, dict[str, Atoms] | None]:
             table[keyed[0]] = keyed[1]
             continue
         atoms = word(shell, child)
-        if atoms:
-            found.extend(((BREAK,) if found else ()) + atoms)
+        glued, end = shell.mark(child).start == end, child.end_byte
+        if any(not isinstance(a, Lit) or a.text or not a.split for a in atoms):
+            found.extend(((BREAK,) if found and not glued else ()) + atoms)
     return tuple(found), table or None
 
 

@@ -1,0 +1,70 @@
+"""Launch scripts through the command line: what cannot be read, and forms that real scripts have."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from conftest import CommandLine
+
+SHAPE = "--num-layers 4 --hidden-size 64 --num-attention-heads 4"
+
+
+def launches(meshlint: CommandLine, folder: Path, script: str, name: str = "run.sh") -> list[dict[str, Any]]:
+    (folder / name).write_text(script)
+    found: list[dict[str, Any]] = json.loads(meshlint("config", "--json", folder / name).out)["launches"]
+    return found
+
+
+def fields(launch: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = launch["roles"][0]["fields"]
+    return found
+
+
+def findings(meshlint: CommandLine, folder: Path) -> list[dict[str, Any]]:
+    report = json.loads(meshlint("check", folder, "--format", "json", "--no-cache").out)
+    found: list[dict[str, Any]] = report["findings"]
+    return found
+
+
+def test_an_unreadable_piece_without_a_launch_is_nobodys_business(meshlint: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "train.sh").write_text("pip install x\nif then fi )\npython prepare_data_for_training.py --a 1\n")
+    assert findings(meshlint, tmp_path) == []
+
+
+def test_unreadable_pieces_of_a_launch_script_are_one_finding(meshlint: CommandLine, tmp_path: Path) -> None:
+    script = f"X=<a file> \\ \n  (e.g., a.txt)\nY=<a file> \\ \n  (e.g., b.txt)\npython pretrain_gpt.py {SHAPE}\n"
+    (tmp_path / "train.sh").write_text(script)
+    found = findings(meshlint, tmp_path)
+    assert [(f["code"], f["line"]) for f in found] == [("MSH003", 1)]
+    assert "another piece" in found[0]["message"]
+
+
+def test_a_launch_behind_an_unreadable_piece_is_read(meshlint: CommandLine, tmp_path: Path) -> None:
+    script = f"X=<a file> \\ \n  (e.g., a.txt)\npython pretrain_gpt.py {SHAPE} \\\n  --load ${{X}}\n"
+    (launch,) = launches(meshlint, tmp_path, script)
+    assert fields(launch)["num_layers"]["data"] == 4
+
+
+def test_a_substring_from_an_expression_is_valid(meshlint: CommandLine, tmp_path: Path) -> None:
+    script = f'A=--cp=4 N=4\npython pretrain_gpt.py {SHAPE} --context-parallel-size "${{A:$N+1}}"\n'
+    (launch,) = launches(meshlint, tmp_path, script)
+    assert fields(launch)["context_parallel_size"]["data"] == 4
+    assert not [f for f in findings(meshlint, tmp_path) if f["code"] == "MSH003"]
+
+
+def test_words_behind_a_placeholder_in_angle_brackets_belong_to_the_command(
+    meshlint: CommandLine, tmp_path: Path
+) -> None:
+    script = f'srun --image <path to the image> \\\n  --mounts "<m>" \\\n  sh -c "python pretrain_gpt.py {SHAPE}"\n'
+    (launch,) = launches(meshlint, tmp_path, script)
+    assert fields(launch)["num_layers"]["data"] == 4
+
+
+def test_a_list_that_nothing_sets_is_empty_and_a_variable_is_not(meshlint: CommandLine, tmp_path: Path) -> None:
+    start = f"python pretrain_gpt.py {SHAPE} --context-parallel-size 2 "
+    (launch,) = launches(meshlint, tmp_path, start + "${EVAL_ARGS[@]}\n")
+    assert fields(launch)["context_parallel_size"]["data"] == 2
+    (launch,) = launches(meshlint, tmp_path, start + "${EVAL_ARGS}\n")
+    assert fields(launch)["context_parallel_size"]["state"] == "unknown"
