@@ -48,7 +48,7 @@ def _read(words: Sequence[Word], grammar: Grammar) -> Iterator[Write]:
             yield Write(key, value)
             if place < len(words) and _hides_flags(words[place - 1], key, grammar) and value.is_unknown:
                 yield Write("*", value)
-        elif word.text is None and not word.known:
+        elif word.text is None and (not word.known or word.known[:1] == "-"):
             yield Write("*", word.value())
 
 
