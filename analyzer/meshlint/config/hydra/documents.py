@@ -87,9 +87,9 @@ def _document(text: Text, marking: Marking) -> Document:
     listed = top.get("defaults")
     entries = {name: item for name, item in body.entries.items() if name != "defaults"}
     rest = Section(entries, body.origin, settled=body.settled)
-    bases = _bases(listed)
-    plain = listed is None or listed.kind != "sequence" or len(bases) == len(listed.items)
-    return Document(text.path, rest, _package(text.text), _defaults(listed), bases, plain, len(nodes))
+    paths = bases(listed)
+    plain = listed is None or listed.kind != "sequence" or len(paths) == len(listed.items)
+    return Document(text.path, rest, _package(text.text), _defaults(listed), paths, plain, len(nodes))
 
 
 def _package(text: str) -> str | None:
@@ -106,7 +106,7 @@ def _package(text: str) -> str | None:
     return None
 
 
-def _bases(node: Node | None) -> tuple[tuple[str, Span], ...]:
+def bases(node: Node | None) -> tuple[tuple[str, Span], ...]:
     """Give the paths of `defaults: base.yaml` or a list of them."""
     if node is None or (node.data is None and node.kind == "scalar"):
         return ()

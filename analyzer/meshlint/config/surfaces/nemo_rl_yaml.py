@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from meshlint.config.commands.nemo_rl import ALGORITHMS, MARKING, NAME, launch_of, settings_of
-from meshlint.config.hydra.documents import load
+from meshlint.config.hydra.documents import bases, load
 from meshlint.config.hydra.inherit import Inherited, inherit
 from meshlint.config.hydra.items import Section
 from meshlint.config.launch import Launch
 from meshlint.config.surface import Context
 from meshlint.place import Span
-from meshlint.sources.tree import Unreadable
+from meshlint.sources.tree import Text, Unreadable
+from meshlint.sources.yaml import parse
 
 _ENDINGS = (".yaml", ".yml")
 
@@ -114,14 +115,28 @@ def _family(context: Context) -> Family:
 
 
 def _bases(path: str, context: Context) -> list[str]:
+    """Give the files that a file's `defaults` name, by that block alone: the whole tree is asked for one file."""
     try:
-        if "\ndefaults:" not in f"\n{context.tree.read(path).text}":
+        source = context.tree.read(path)
+        block = _block(source.text)
+        if not block:
             return []
-        document = load(path, context.reader(), context, MARKING)
+        nodes = parse(Text(source.path, source.file, block))
     except Unreadable:
         return []
+    listed = nodes[0].get("defaults") if nodes else None
     folder = posixpath.dirname(path)
-    return [posixpath.normpath(posixpath.join(folder, base)) for base, _ in document.bases if base.endswith(_ENDINGS)]
+    return [posixpath.normpath(posixpath.join(folder, base)) for base, _ in bases(listed) if base.endswith(_ENDINGS)]
+
+
+def _block(text: str) -> str:
+    """Cut out the top-level key `defaults` with what is indented or listed below it."""
+    start = 0 if text.startswith("defaults:") else text.find("\ndefaults:") + 1
+    if not text.startswith("defaults:", start):
+        return ""
+    rows = text[start:].split("\n")
+    end = next((n for n, row in enumerate(rows) if n and row.strip() and row[0] not in " -#\t"), len(rows))
+    return "\n".join(rows[:end])
 
 
 def _inherits_files(path: str, context: Context) -> bool:
