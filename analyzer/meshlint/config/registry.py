@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib import import_module
 from typing import cast
@@ -25,17 +26,20 @@ SURFACES: tuple[str, ...] = (
 )
 """Modules of `meshlint.config.surfaces`, each with a `SURFACE`; a file goes to every surface that claims it."""
 
-_YAML = (".yaml", ".yml")
-ENDINGS: Mapping[str, tuple[str, ...]] = {
-    "functional_test": ("model_config.yaml",),
+_YAML = ("*.yaml", "*.yml")
+PATTERNS: Mapping[str, tuple[str, ...]] = {
+    "functional_test": ("model_config.yaml", "*/model_config.yaml"),
     "nemo_rl_yaml": _YAML,
     "verl_yaml": _YAML,
     "roll_yaml": _YAML,
     "areal_yaml": _YAML,
-    "bridge_recipe": (".py",),
-    "shell": (".sh", ".bash", ".sbatch", ".slurm", ".sub"),
+    "bridge_recipe": ("*.py",),
+    "bridge_yaml": ("conf/*.y*ml", "*/conf/*.y*ml", "*override*.y*ml"),
+    "nemo2_recipe": ("*.py",),
+    "slime_python": ("*.py",),
+    "shell": ("*.sh", "*.bash", "*.sbatch", "*.slurm", "*.sub"),
 }
-"""How the paths end that a surface can claim: its module is imported only where one does. Without an entry, always."""
+"""Paths that a surface can claim: its module is imported only where there is one. Without an entry, always."""
 
 COMMANDS: tuple[str, ...] = ("verl", "nemo_rl", "roll", "areal", "slime", "ms_swift", "megatron_bridge", "megatron_lm")
 """Modules of `meshlint.config.commands`, each with a `READER`; the first that claims a command reads it."""
@@ -58,8 +62,8 @@ def surfaces(paths: Iterable[str] | None = None) -> Iterator[Surface]:
     """Give every surface, in order; of given paths only those that could claim one."""
     known = None if paths is None else tuple(paths)
     for name in SURFACES:
-        endings = ENDINGS.get(name)
-        if known is None or endings is None or any(path.endswith(endings) for path in known):
+        patterns = PATTERNS.get(name)
+        if known is None or patterns is None or any(fnmatchcase(path, p) for p in patterns for path in known):
             yield cast(Surface, import_module(f"meshlint.config.surfaces.{name}").SURFACE)
 
 
