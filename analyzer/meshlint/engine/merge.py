@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -34,6 +33,8 @@ def _join(findings: list[Finding]) -> Finding:
 
 def fingerprint(*parts: str) -> str:
     """Give 20 hexadecimal digits that stand for the parts; names that are not UTF-8 may be among them."""
+    import hashlib
+
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from meshlint.engine.house import BAD, UNUSED, house_finding
 from meshlint.engine.judge import Judgement
@@ -13,8 +14,10 @@ from meshlint.engine.ruleset import RuleSet, nearest
 from meshlint.finding import Severity
 from meshlint.place import Span
 from meshlint.rule import LaunchRule, Rule
-from meshlint.sources.comments import Comment, Commented, commented
 from meshlint.sources.tree import Text, Tree, Unreadable
+
+if TYPE_CHECKING:
+    from meshlint.sources.comments import Comment, Commented
 
 MARK = "meshlint:"
 _GRAMMAR = re.compile(r"(ignore|file-ignore)\[([^\[\]]*)\](?:\s+--\s+(\S.*))?")
@@ -46,7 +49,7 @@ class Suppressed:
 
     directives: tuple[Directive, ...] = ()
     faults: tuple[Fault, ...] = ()
-    source: Commented = field(default_factory=lambda: Commented(()))
+    source: Commented | None = None
 
 
 @dataclass(slots=True)
@@ -81,7 +84,7 @@ class Suppressions:
 
     def _at(self, span: Span, code: str) -> Iterator[Directive]:
         of_file = self.of(span.path)
-        if not of_file.directives:
+        if of_file.source is None or not of_file.directives:
             return
         first, last = of_file.source.statement(span.line)
         lines = set(range(min(first, span.line), max(last, span.end_line) + 1))
@@ -104,6 +107,8 @@ def read(source: Text, rules: RuleSet) -> Suppressed:
     """Read a file's suppressions; a file without the mark is not looked at."""
     if MARK not in source.text:
         return Suppressed()
+    from meshlint.sources.comments import commented
+
     found = commented(source)
     read_all = [_parse(comment, source.path, rules) for comment in found.comments]
     return Suppressed(
