@@ -7,9 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from meshlint.sources.shell import arithmetic
+from meshlint.sources.shell.assignments import assign
 from meshlint.sources.shell.conditions import words_test
 from meshlint.sources.shell.document import Document, Mark, derived
-from meshlint.sources.shell.machine import assign, call, external, line, printed, run_document, text_of
+from meshlint.sources.shell.flow import printed, run_document
+from meshlint.sources.shell.functions import call
+from meshlint.sources.shell.lists import line, text_of
+from meshlint.sources.shell.numbers import arithmetic_text
+from meshlint.sources.shell.processes import external
 from meshlint.sources.shell.state import Shell, Var
 from meshlint.sources.shell.term import (
     Assume,
@@ -25,7 +30,8 @@ from meshlint.sources.shell.term import (
     pack,
     settle,
 )
-from meshlint.sources.shell.words import arithmetic_text, computed, lifted, separator, word
+from meshlint.sources.shell.values import computed, lifted, separator
+from meshlint.sources.shell.words import word
 from meshlint.sources.tree import Unreadable
 
 if TYPE_CHECKING:

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 
 from meshlint.place import Span
 from meshlint.sources.shell import slurm
+from meshlint.sources.shell.capture import captured
 from meshlint.sources.shell.document import Document, Mark
-from meshlint.sources.shell.machine import run_document
+from meshlint.sources.shell.expansions import expand
+from meshlint.sources.shell.flow import run_document
+from meshlint.sources.shell.machine import STATEMENTS
+from meshlint.sources.shell.processes import run_inner
 from meshlint.sources.shell.state import Exhausted, Limits, Reached, Shell, State, Trouble, Var
 from meshlint.sources.shell.term import (
     Atoms,
@@ -105,7 +109,7 @@ def evaluate(
     Never raises for what the script holds: what cannot be followed becomes a trouble, and what was found stays.
     """
     document = Document(source.path, source.text)
-    shell = Shell(reader, source.path, document, State(), limits or Limits(), BORING)
+    shell = Shell(reader, source.path, document, State(), limits or Limits(), BORING, STATEMENTS, captured, expand)
     shell.directives = slurm.directives(document)
     shell.state.variables.update(slurm.variables(shell.directives))
     shell.fallback = fallback or {}
@@ -130,8 +134,6 @@ def _guarded(shell: Shell, document: Document) -> None:
 
 
 def _guarded_file(shell: Shell, document: Document) -> None:
-    from meshlint.sources.shell.machine import run_inner
-
     try:
         run_inner(shell, document, (), ())
     except (Exhausted, RecursionError):

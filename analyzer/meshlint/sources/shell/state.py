@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -105,6 +105,14 @@ class Reached:
     order: int
 
 
+Handler = Callable[["Shell", "Syntax"], str]
+"""Runs one statement; gives how control goes on."""
+Capture = Callable[["Shell", "Syntax"], Atoms]
+"""Gives what a command substitution prints."""
+Expand = Callable[["Shell", "Syntax", bool], Atoms]
+"""Evaluates one `$...`, in double quotes or out of them."""
+
+
 @dataclass(slots=True, eq=False)
 class Shell:
     """One evaluation: the state now, and what has been found."""
@@ -115,8 +123,13 @@ class Shell:
     state: State
     limits: Limits = field(default_factory=Limits)
     boring: frozenset[str] = frozenset()
+    handlers: Mapping[str, Handler] = field(default_factory=dict)
+    capture: Capture | None = None
+    expand: Expand | None = None
     reached: list[Reached] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
+    trailing: Sequence[Syntax] = ()
+    """Words of the next command that stand behind a redirection."""
     fallback: Mapping[str, str] = field(default_factory=dict)
     functions: dict[str, tuple[Syntax, Document]] = field(default_factory=dict)
     files: dict[str, Document] = field(default_factory=dict)

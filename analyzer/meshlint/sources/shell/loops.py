@@ -1,0 +1,221 @@
+"""Loops: unrolled where their values are known, else run once with all that they set unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from meshlint.sources.shell.document import Mark
+from meshlint.sources.shell.flow import run, unpark
+from meshlint.sources.shell.lists import line, words_of
+from meshlint.sources.shell.numbers import arithmetic_range
+from meshlint.sources.shell.state import Shell, Var
+from meshlint.sources.shell.term import (
+    Atoms,
+    Choice,
+    Field,
+    Lit,
+    Opaque,
+    Pass,
+    Undecided,
+    Unk,
+    fields,
+    pack,
+    plain,
+    settle,
+    use,
+)
+from meshlint.sources.shell.term import Node as Open
+from meshlint.sources.shell.values import separator
+from meshlint.sources.shell.words import descend
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+UNROLL = 64
+
+
+def for_(shell: Shell, node: Node) -> str:
+    """Run `for x in ...`."""
+    variable, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
+    if variable is None or body is None:
+        return ""
+    name = shell.text(variable)
+    atoms = line(words_of(shell, node.children_by_field_name("value")))
+    if not any(c.type == "in" for c in node.children):
+        atoms = shell.state.arguments if shell.state.arguments is not None else (Pass(shell.mark(node)),)
+    return _each(shell, name, atoms, body)
+
+
+def _each(shell: Shell, name: str, atoms: Atoms, body: Node) -> str:
+    try:
+        words = fields(settle(atoms, shell.state.assume), separator(shell))
+    except Undecided:
+        words = []
+        unk = shell.unknown(f"what `{name}` loops over depends on a condition")
+        return _once(shell, [name], {name: (unk,)}, body)
+    if len(words) > UNROLL:
+        unk = shell.unknown(f"`{name}` loops over {len(words)} values")
+        return _once(shell, [name], {name: (unk,)}, body)
+    if not words and any(isinstance(a, Pass) for a in atoms):
+        _open_to_arguments(shell, body)
+    outer = shell.loops
+    shell.parked.append([])
+    flow = ""
+    for field in words:
+        value = pack([field])
+        shell.assign(name, value)
+        shell.loops = (*outer, (name, _shown(field)))
+        flow = run(shell, body.children)
+        unpark(shell, ("continue",))
+        if flow in ("exit", "return", "break"):
+            break
+    return _after_loop(shell, outer, flow)
+
+
+def _shown(field: Field) -> str:
+    return "".join(a.text if isinstance(a, Lit) else "?" for a in field)[:60]
+
+
+def _after_loop(shell: Shell, outer: tuple[tuple[str, str], ...], flow: str) -> str:
+    shell.loops = outer
+    unpark(shell, ("break", "continue"))
+    left = shell.parked.pop()
+    if left and shell.parked:
+        shell.parked[-1].extend(left)
+    shell.status = None
+    return flow if flow in ("exit", "return") else ""
+
+
+def _once(shell: Shell, names: Iterable[str], values: dict[str, Atoms], body: Node) -> str:
+    """Run a body whose number of runs is not known: once, with all that it assigns unknown before and after."""
+    changed = dict.fromkeys((*names, *assigned(shell, body)))
+    _forget(shell, changed)
+    for name, atoms in values.items():
+        shell.assign(name, atoms)
+    shell.parked.append([])
+    flow = run(shell, body.children)
+    if flow != "exit":
+        _forget(shell, changed)
+    return _after_loop(shell, shell.loops, flow if flow != "exit" else "")
+
+
+def _forget(shell: Shell, names: Iterable[str]) -> None:
+    for name in names:
+        old = shell.state.variables.get(name)
+        unk = shell.unknown(f"`{name}` is set in a loop that meshlint cannot count", several=True)
+        shell.state.variables[name] = Var((unk,), old.array if old else False, old.exported if old else False)
+
+
+def assigned(shell: Shell, node: Node) -> list[str]:
+    """Give the variables that a piece of script assigns, by its text alone."""
+    found: dict[str, None] = {}
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        shell.step()
+        if part.type == "variable_assignment":
+            name = part.child_by_field_name("name")
+            if name is not None:
+                found[shell.text(name).partition("[")[0]] = None
+        stack.extend(part.named_children)
+    return list(found)
+
+
+def while_(shell: Shell, node: Node) -> str:
+    """Run `while` and `until`."""
+    body = node.child_by_field_name("body")
+    condition = node.children_by_field_name("condition")
+    if body is None:
+        return ""
+    if _asks_arguments(shell, condition):
+        return _skip(shell, body)
+    wanted = node.children[0].type == "while"
+    outer, flow = shell.loops, ""
+    shell.parked.append([])
+    for _ in range(shell.limits.iterations):
+        run(shell, condition)
+        truth = shell.known(shell.status) if shell.status is not None else None
+        if isinstance(truth, Open) or truth is None:
+            shell.parked.pop()
+            return _once(shell, (), {}, body)
+        if truth is not wanted:
+            break
+        flow = run(shell, body.children)
+        unpark(shell, ("continue",))
+        if flow in ("exit", "return", "break"):
+            break
+    else:
+        _forget(shell, assigned(shell, body))
+    return _after_loop(shell, outer, flow)
+
+
+def _asks_arguments(shell: Shell, condition: Sequence[Node]) -> bool:
+    """Say whether a loop goes over the script's own arguments; none are given, so it does not run."""
+    if shell.state.arguments is not None:
+        return False
+    text = " ".join(shell.text(n) for n in condition)
+    return any(sign in text for sign in ("$#", "${#}", "$1", "${1", "$@", "${@", "getopts"))
+
+
+def _skip(shell: Shell, body: Node) -> str:
+    _open_to_arguments(shell, body)
+    return ""
+
+
+def _open_to_arguments(shell: Shell, body: Node) -> None:
+    """Say of all that a loop over the script's own arguments assigns that they can override it."""
+    caveat = "the script's own arguments"
+    mark = replace(shell.mark(body), caveat=caveat)
+    mark = replace(mark, end=min(mark.end, mark.start + 2))
+    for name in assigned(shell, body):
+        var = shell.state.variables.get(name)
+        if var is None or var.table is not None:
+            continue
+        atoms = use(var.atoms, mark, None)
+        if not any(isinstance(a, Unk | Choice) or (isinstance(a, Lit) and a.text) for a in atoms):
+            atoms = (*atoms, Pass(mark, f"argv:{name}", caveat, False))
+        shell.state.variables[name] = replace(var, atoms=atoms)
+
+
+def count_loop(shell: Shell, node: Node) -> str:
+    """Run `for ((...; ...; ...))`."""
+    body = node.child_by_field_name("body")
+    if body is None:
+        return ""
+    _number(shell, node, "initializer")
+    outer, flow = shell.loops, ""
+    shell.parked.append([])
+    for _ in range(shell.limits.iterations):
+        more = _number(shell, node, "condition")
+        if more is None:
+            shell.parked.pop()
+            return _once(shell, assigned(shell, node), {}, body)
+        if not more:
+            break
+        flow = run(shell, body.children)
+        unpark(shell, ("continue",))
+        if flow in ("exit", "return", "break"):
+            break
+        _number(shell, node, "update")
+    else:
+        _forget(shell, assigned(shell, node))
+    return _after_loop(shell, outer, flow)
+
+
+def _number(shell: Shell, node: Node, name: str) -> int | None:
+    parts = node.children_by_field_name(name)
+    if not parts:
+        return 1
+    start, end = shell.mark(parts[0]).start, shell.mark(parts[-1]).end
+    return _evaluated(shell, start, end, node)
+
+
+def _evaluated(shell: Shell, start: int, end: int, node: Node) -> int | None:
+    inner = [n for n in descend(node) if start <= n.start_byte and n.end_byte <= end]
+    atoms = arithmetic_range(shell, start, end, inner, Mark(shell.document, start, end))
+    try:
+        return int(plain(atoms, shell.state.assume))
+    except (Opaque, Undecided):
+        return None
