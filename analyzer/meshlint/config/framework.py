@@ -22,6 +22,8 @@ entry point. Missing means no.
 | needs_packing_for_cp | the entry refuses cp > 1 without packing |
 | validates_sft_loss | fine-tuning with cp > 1 is refused without per-token loss or with average_in_collective |
 | fixes_loss | the framework sets per-token loss and average_in_collective itself; the config has no say |
+| loss_spans_cp | the loss divides by the tokens of whole sequences, whichever cp rank they fall on, with or without |
+|  | per-token loss |
 | switches_sp_off_at_tp1 | sequence parallelism with tp = 1 is switched off, silently or with a warning |
 | checks_tp_overlap | what tp_comm_overlap without SP meets: `assert`, `off`, or None: nothing |
 | checks_layers_per_stage | the entry refuses layers that pp does not divide |

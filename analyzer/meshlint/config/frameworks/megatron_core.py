@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from meshlint.config.framework import Default, Spelling, Window
 from meshlint.config.parse import as_bool
-from meshlint.config.value import Data, Value, derived_from, unknown
+from meshlint.config.value import Data, Kind, Origin, State, Value, derived_from, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from meshlint.config.effective import EffectiveConfig
+    from meshlint.config.launch import Launch
 
 CORE = "megatron-core"
 TE = "transformer-engine"
@@ -255,6 +256,12 @@ def tp_where_none(config: EffectiveConfig, value: Value) -> Value:
 def p2p_where_none(_: EffectiveConfig, value: Value) -> Value:
     """Amend `cp_comm_type`: null is taken as p2p (core_v0.16.1 extensions/transformer_engine.py:1240)."""
     return value if value.is_unknown or value.data is not None else value.with_data(("p2p",))
+
+
+def entry_says(text: str, launch: Launch) -> Value:
+    """Make a truth that the entry point alone tells, written where it is launched."""
+    note = f"{launch.entry} does"
+    return Value(State.SET, True, (Origin(Kind.DERIVED, text, launch.place, launch.surface, note=note),))
 
 
 def forward_only(*roles: str) -> Callable[[EffectiveConfig], Value | None]:

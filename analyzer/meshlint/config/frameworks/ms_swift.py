@@ -17,6 +17,8 @@ from meshlint.config.frameworks.megatron_core import (
     TE,
     TORCH,
     TRANSFORMER,
+    entry_says,
+    follows,
     named,
 )
 from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
@@ -101,7 +103,16 @@ def _per_token(config: EffectiveConfig) -> Value | None:
     return None
 
 
+def _fine_tunes(config: EffectiveConfig) -> Value | None:
+    """Derive `sft`: the verb says so, unless the task has a loss of its own (trainers/trainer.py:48, utils.py)."""
+    task = config.launch.find("task_type")
+    if config.launch.entry != "megatron sft" or (task is not None and task.data not in (None, "causal_lm")):
+        return None
+    return follows("sft", *((task,) if task is not None else ())) or entry_says("sft", config.launch)
+
+
 DEFAULTS = (
+    Default("sft", False, "the verb"),
     Default("micro_batch_size", 1, ":478"),
     Default("global_batch_size", 16, ":479"),
     Default("recompute_granularity", "selective", ":480"),
@@ -137,7 +148,7 @@ FRAMEWORK = Framework(
     libraries=(SWIFT, CORE, TE, TORCH),
     spellings=(*named(MODEL_PARALLEL + TRANSFORMER + DDP + OPTIMIZER, "", only=_FLAGS), *_KEYS),
     defaults=DEFAULTS,
-    derive={"calculate_per_token_loss": _per_token},
+    derive={"calculate_per_token_loss": _per_token, "sft": _fine_tunes},
     amend={**AMEND, "packed_sequences": _packs},
     habits=HABITS,
 )

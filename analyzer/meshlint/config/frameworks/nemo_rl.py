@@ -19,6 +19,7 @@ from meshlint.config.frameworks.megatron_core import (
     TE,
     TORCH,
     TRANSFORMER,
+    entry_says,
     forward_only,
     means,
     named,
@@ -90,6 +91,11 @@ def _on(launch: Launch, key: str) -> bool:
         return False
 
 
+def _fine_tunes(config: EffectiveConfig) -> Value | None:
+    """Derive `sft`: `run_sft.py`, or a config with `sft:` for its algorithm (nemo_rl/algorithms/sft.py)."""
+    return entry_says("sft", config.launch) if "sft" in config.launch.entry.split("_") else None
+
+
 def _recompute(config: EffectiveConfig, value: Value) -> Value:
     """Amend `recompute_granularity`: nothing is recomputed without `activation_checkpointing` (setup.py:1071)."""
     switch = config.launch.find(f"{config.role.prefix}activation_checkpointing")
@@ -102,6 +108,7 @@ def _recompute(config: EffectiveConfig, value: Value) -> Value:
 
 
 DEFAULTS = (
+    Default("sft", False, "the algorithm"),
     Default("packed_sequences", False, "a policy without sequence_packing"),
     Default("calculate_per_token_loss", True, "models/megatron/setup.py:1322, always"),
     Default("average_in_collective", False, "models/megatron/setup.py:1433, always"),
@@ -147,7 +154,7 @@ FRAMEWORK = Framework(
         *_KEYS,
     ),
     defaults=DEFAULTS,
-    derive={"training": forward_only("teacher")},
+    derive={"training": forward_only("teacher"), "sft": _fine_tunes},
     roles=roles,
     habits=HABITS,
     amend={**AMEND, "recompute_granularity": _recompute},

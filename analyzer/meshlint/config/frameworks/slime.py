@@ -9,9 +9,17 @@ from __future__ import annotations
 from meshlint.config.framework import Default, Framework, Spelling
 from meshlint.config.frameworks import megatron_lm
 from meshlint.config.frameworks.megatron_core import CORE, TE, TORCH
+from meshlint.config.parse import as_name
 from meshlint.config.value import Data
 
+
+def _fine_tunes(data: Data) -> Data:
+    """Turn a loss type into `sft`."""
+    return as_name(data) == "sft_loss"
+
+
 _OWN = (
+    Spelling("sft", ("loss_type",), _fine_tunes, "slime/utils/arguments.py:915"),
     Spelling("model_id", ("hf_checkpoint",), source="slime/utils/arguments.py"),
     Spelling("qkv_format", ("qkv_format",), source="v0.2.4 slime/utils/arguments.py, gone in 0.3"),
     Spelling("dynamic_batch_size", ("use_dynamic_batch_size",), source="slime/utils/arguments.py"),
@@ -40,17 +48,18 @@ HABITS: dict[str, Data] = {
     "checks_seq_for_cp": True,
     "pads_each_sequence_to": "2*cp",
     "always_packed": True,
+    "loss_spans_cp": True,
     "checks_layers_per_stage": True,
     "shape_is_written": True,
 }
-"""Sources: validate_args slime/backends/megatron_utils/arguments.py:79; sizes slime/backends/megatron_utils/
-initialize.py:43; pad slime/backends/megatron_utils/cp_utils.py:200, the whole row data.py:66."""
+"""Sources, in slime/backends/megatron_utils: validate_args arguments.py:79; sizes initialize.py:43; the loss
+cp_utils.py (get_sum_of_sample_mean) and loss.py:1353; pad cp_utils.py:200, the whole row data.py:66."""
 
 FRAMEWORK = Framework(
     name="slime",
     title="slime",
     libraries=(CORE, TE, TORCH),
-    spellings=(*megatron_lm.FRAMEWORK.spellings, *_OWN),
+    spellings=(*(s for s in megatron_lm.FRAMEWORK.spellings if s.field != "sft"), *_OWN),
     defaults=DEFAULTS,
     derive={k: v for k, v in megatron_lm.DERIVE.items() if k != "packed_sequences"},
     amend=megatron_lm.AMENDS,

@@ -19,6 +19,7 @@ from meshlint.config.frameworks.megatron_core import (
     TE,
     TORCH,
     TRANSFORMER,
+    entry_says,
     follows,
     forward_only,
     means,
@@ -171,7 +172,13 @@ def _prompt_and_response(config: EffectiveConfig) -> Value | None:
     return derived_from(prompt.data + response.data, "max_prompt_length + max_response_length", prompt, response)
 
 
+def _fine_tunes(config: EffectiveConfig) -> Value | None:
+    """Derive `sft`: the SFT trainer has one role (workers/utils/losses.py, sft_loss)."""
+    return entry_says("sft", config.launch) if config.role == SFT else None
+
+
 DEFAULTS = (
+    Default("sft", False, "the trainer"),
     Default("sequence_parallel", True, f"{_ENGINE}; v0.5.0 trainer/config/actor/megatron_actor.yaml:68"),
     Default("use_distributed_optimizer", True, _ENGINE),
     Default("packed_sequences", True, f"{_ENGINE}; before 0.7 always packed, v0.6.1 models/mcore/model_forward.py"),
@@ -210,7 +217,7 @@ FRAMEWORK = Framework(
         *_KEYS,
     ),
     defaults=DEFAULTS,
-    derive={"seq_length": _prompt_and_response, "training": forward_only("ref", "reward")},
+    derive={"seq_length": _prompt_and_response, "training": forward_only("ref", "reward"), "sft": _fine_tunes},
     roles=roles,
     habits=HABITS,
     amend=AMEND,

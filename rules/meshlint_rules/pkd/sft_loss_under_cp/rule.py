@@ -20,8 +20,9 @@ class SftLossUnderCp(LaunchRule):
     Fine-tuning masks the prompt, so the ranks that share a sequence hold different numbers of tokens that count; one
     may hold none. Without the per-token loss each rank divides by its own number, and a rank with few such tokens
     weighs as much as one with many. Megatron-Bridge refuses it at start; Megatron-LM's `--sft` trains on it without a
-    word.
-    There it is a warning: how far the weights are off depends on the masks of the data.
+    word, and so does ms-swift where `--calculate_per_token_loss false` takes away its default. There it is a warning:
+    how far the weights are off depends on the masks of the data. slime, verl and NeMo-RL divide by the tokens of
+    whole sequences, whatever the setting, and are left out.
 
     ## Example
 
@@ -48,11 +49,13 @@ class SftLossUnderCp(LaunchRule):
         Reference(
             "pretrain_gpt.py, loss_func, and megatron/core/pipeline_parallel/schedules.py:257-263 at core_v0.16.1"
         ),
+        Reference("swift/megatron/trainers/trainer.py:48 and arguments/megatron_args.py:759 of ms-swift at 3602360a"),
+        Reference("slime/backends/megatron_utils/cp_utils.py, get_sum_of_sample_mean, and loss.py:1353 at 624b824a"),
     )
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for cp first: it is 1 in most configs."""
-        if config.habit("fixes_loss"):
+        if config.habit("fixes_loss") or config.habit("loss_spans_cp"):
             return
         cp = config.number("context_parallel_size")
         if cp <= 1 or not config.data("sft"):
