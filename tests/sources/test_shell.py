@@ -46,7 +46,7 @@ def after(variant: Variant, flag: str) -> Word:
 
 
 def lines(word: Word) -> list[tuple[int, int, str]]:
-    return [(s.span.line, s.span.column, s.text) for s in word.spots()]
+    return [(s.span.line, s.span.column, s.text) for s in word.spots() if s.span is not None]
 
 
 def test_place_to_edit_is_where_the_value_is_written_and_uses_follow(follow: Follow) -> None:
@@ -73,6 +73,7 @@ def test_environment_given_from_outside_wins_over_a_default(follow: Follow) -> N
     word = after(only(follow("CP=${CP:-8}\ntorchrun train.py --cp $CP\n", {"CP": "4"})), "--cp")
     assert word.text == "4"
     assert not any(s.caveat for s in word.spots())
+    assert (word.spots()[0].span, word.spots()[0].text) == (None, "CP=4")
 
 
 def test_variable_that_nothing_sets_is_unknown_and_may_be_several_words(follow: Follow) -> None:

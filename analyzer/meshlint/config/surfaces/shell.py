@@ -242,7 +242,10 @@ def command_of(program: Program, variant: Variant, path: str, scope: str, surfac
 
 
 def _word(word: Evaluated, scope: str, surface: str) -> Word:
-    origins = tuple(Origin(Kind.WRITTEN, s.text, s.span, surface, scope, caveat=s.caveat) for s in word.spots())
+    origins = tuple(
+        Origin(Kind.OPTION if s.span is None else Kind.WRITTEN, s.text, s.span, surface, scope, caveat=s.caveat)
+        for s in word.spots()
+    )
     shape = word.shape(HOLE) if word.text is None else ""
     return Word(word.text, origins, word.reason, word.known, word.several, shape)
 

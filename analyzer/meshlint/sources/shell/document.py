@@ -28,9 +28,12 @@ MAX_REPAIRS = 8
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A place in a file that took part in a word: the expression as written, and what would override it."""
+    """A place that took part in a word: the expression as written, and what would override it.
 
-    span: Span
+    `span` is None for a value that was given from outside; `text` then names the giver.
+    """
+
+    span: Span | None
     text: str
     caveat: str = ""
 
@@ -73,7 +76,8 @@ class Document:
     def span(self, start: int, end: int) -> Span:
         """Give the file's span of a stretch; of a derived text, that of the literal it begins in."""
         if self.segments or not self.path:
-            return next((s.span for s in self.spots(Mark(self, start, end))), Span(self.path or "?", 1))
+            spans = (s.span for s in self.spots(Mark(self, start, end)) if s.span is not None)
+            return next(spans, Span(self.path or "?", 1))
         known = self._spans.get((start, end))
         if known is None:
             known = self._spans[start, end] = Span(self.path, *self.place(start), *self.place(max(end, start + 1)))
@@ -85,6 +89,8 @@ class Document:
             if self.path:
                 text = mark.shown or self.text[mark.start : mark.end]
                 yield Spot(self.span(mark.start, mark.end), text, mark.caveat)
+            elif mark.shown:
+                yield Spot(None, mark.shown, mark.caveat)
             return
         for start, end, lit in self.pieces(mark.start, mark.end):
             if lit is not None:

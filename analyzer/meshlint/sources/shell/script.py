@@ -116,7 +116,8 @@ def evaluate(
     if arguments is not None:
         shell.state.arguments = pack([(Lit(a),) for a in arguments])
     for name, value in (environment or {}).items():
-        shell.state.variables[name] = Var((Lit(value),), exported=True)
+        giver = Mark(Document("", value), 0, len(value), shown=f"{name}={value}")
+        shell.state.variables[name] = Var((Lit(value, giver, exact=False),), exported=True)
     _guarded(shell, document)
     for name, text in list(shell.files.items()):
         if name not in shell.ran and name.endswith((".sh", ".sbatch", ".slurm", ".sub", ".bash")):

@@ -410,7 +410,7 @@ def _word(field: Field) -> Word:
 def _spots(field: Field) -> tuple[Spot, ...]:
     """Give the places of a word, those of its value first: what stands behind the first `=`."""
     ordered = _value_first(field)
-    spots: dict[tuple[Span, str], Spot] = {}
+    spots: dict[tuple[Span | None, str], Spot] = {}
     for atom in [a for a in ordered if not isinstance(a, Lit) or a.text] or ordered:
         for spot in atom.spots():
             spots.setdefault((spot.span, spot.caveat), spot)
