@@ -114,3 +114,15 @@ def test_unknown_pieces(tmp_path: Path) -> None:
         ("--tp", "", False),
         ("4", "", False),
     ]
+
+
+def test_a_model_script_that_sources_another_keeps_its_places(tmp_path: Path) -> None:
+    files = {
+        "tests/test_tiny.py": LAUNCHER,
+        "scripts/models/base.sh": "# a line\n" * 6 + MODEL,
+        "scripts/models/tiny.sh": 'source "$(dirname -- "${BASH_SOURCE[0]}")/base.sh"\nMODEL_ARGS[0]="--num-layers"\n',
+    }
+    (launch,) = launches(context_of(tmp_path, files), "slime_python")
+    layers = launch.find("num_layers")
+    assert layers is not None and layers.data == "24"
+    assert layers.span is not None and (layers.span.path, layers.span.line) == ("scripts/models/base.sh", 9)

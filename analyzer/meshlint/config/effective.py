@@ -192,7 +192,7 @@ class EffectiveConfig:
         return self._parsed(name, write.value, spelt[key].convert)
 
     def _parsed(self, name: str, value: Value, convert: object) -> Value:
-        if value.is_unknown or not value.origins:
+        if value.is_unknown:
             return value
         try:
             data = convert(value.data) if callable(convert) else value.data

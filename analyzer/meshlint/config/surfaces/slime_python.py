@@ -170,12 +170,13 @@ def _sourced(script: str, reader: Reader, scope: str) -> list[Word]:
     evaluated = evaluate(joined, reader, {}, fallback={})
     for program in evaluated.programs:
         for variant in program.variants():
-            return [_word(w, last, scope) for w in variant.words[2:]]
+            return [_word(w, (text.path, last), scope) for w in variant.words[2:]]
     return []
 
 
-def _word(word: object, last: int, scope: str) -> Word:
-    spots = [s for s in word.spots() if s.span is None or s.span.line < last]  # type: ignore[attr-defined]
+def _word(word: object, added: tuple[str, int], scope: str) -> Word:
+    """Make a word of a command that was added to the end of a script, without the places there."""
+    spots = [s for s in word.spots() if (s.span.path, s.span.line) < added or s.span.path != added[0]]  # type: ignore[attr-defined]
     origins = tuple(Origin(Kind.WRITTEN, s.text, s.span, NAME, scope, caveat=s.caveat) for s in spots)
     text, reason = word.text, word.reason  # type: ignore[attr-defined]
     return Word(text, origins, reason, word.known, word.several)  # type: ignore[attr-defined]
