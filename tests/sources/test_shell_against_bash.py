@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from meshlint.sources.shell.script import evaluate
@@ -34,6 +34,7 @@ def passed_by_meshlint(script: str, tmp_path: Path = Path("/nowhere")) -> list[l
     """Follow a script; gives the words after `stub` for each command that is reached."""
     text = Text("script.sh", tmp_path / "script.sh", script)
     found = evaluate(text, Reader(Tree(tmp_path, (tmp_path,))))
+    assume(not any(trouble.ends for trouble in found.troubles))  # a list that doubles too often is cut, and says so
     calls = []
     for program in found.programs:
         (variant,) = program.variants()
@@ -178,6 +179,7 @@ CASES = {
     "local": "f() { local A=7; g; }; g() { stub $A; }; f; g",
     "elif": "if [ $A = 2 ]; then stub two; elif [ $A = 1 ]; then stub one; else stub none; fi",
     "case fallthrough pattern": "case x.yaml in *.json) stub j;; *.yaml|*.yml) stub y;; esac",
+    "assignment with a quoted dollar": "B=${A:+--on}\\$z\nstub $B",
     "row of assignments": "A=2 B=3\nL=()\nfor C in 1; do stub $A $B $C; done\nA=5 C=6\nstub $A $C",
     "list as text": 'X="${L[@]}"; stub $X "$X"',
     "indirect": 'N=A; stub "${!N}"',

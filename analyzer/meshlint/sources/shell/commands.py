@@ -32,10 +32,10 @@ def command(shell: Shell, node: Node) -> str:
         elif child.type not in ("file_redirect", "heredoc_redirect", "comment"):
             parts.append(child.named_children[0] if child.type == "command_name" and child.named_children else child)
     parts.extend(after)
+    tail = parts.pop(0) if prefix and parts and shell.mark(parts[0]).start == prefix[-1].end_byte else None
     try:
         if not parts:
-            for child in prefix:
-                assign(shell, child)
+            _assign_all(shell, prefix, tail)
             return ""
         mark = shell.mark(node)
         if prefix:
@@ -43,6 +43,15 @@ def command(shell: Shell, node: Node) -> str:
         return _prefixed_call(shell, prefix, lambda: dispatch(shell, words_of(shell, parts), mark))
     finally:
         shell.stdin = outer
+
+
+def _assign_all(shell: Shell, prefix: list[Node], tail: Node | None) -> None:
+    """Run assignments; `tail` is a piece of the last value that the grammar took for a command (`x=${y}\\$z`)."""
+    name = ""
+    for child in prefix:
+        name = assign(shell, child)
+    if tail is not None and name:
+        shell.assign(name, (*shell.lookup(name).atoms, *word(shell, tail, quoted=True)))
 
 
 def _prefixed_call(shell: Shell, prefix: list[Node], act: Act) -> str:
