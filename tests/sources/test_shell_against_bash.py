@@ -30,11 +30,16 @@ def passed_by_bash(script: str) -> list[list[str]]:
     return [call.split("\0")[:-1] for call in calls]
 
 
+class Cut(Exception):  # noqa: N818
+    """A script was too much, as a list is that doubles again and again, and meshlint says so."""
+
+
 def passed_by_meshlint(script: str, tmp_path: Path = Path("/nowhere")) -> list[list[str | None]]:
     """Follow a script; gives the words after `stub` for each command that is reached."""
     text = Text("script.sh", tmp_path / "script.sh", script)
     found = evaluate(text, Reader(Tree(tmp_path, (tmp_path,))))
-    assume(not any(trouble.ends for trouble in found.troubles))  # a list that doubles too often is cut, and says so
+    if any(trouble.ends for trouble in found.troubles):
+        raise Cut
     calls = []
     for program in found.programs:
         (variant,) = program.variants()
@@ -140,7 +145,11 @@ SETUP = "A=1 B=a C='' TP=8 L=(x 'y z') M=() i=1 j=2\n"
 @given(st.lists(statement(), min_size=1, max_size=6), st.lists(word(), max_size=3))
 def test_words_are_those_that_bash_passes(statements: list[str], last: list[str]) -> None:
     script = SETUP + "\n".join([*statements, "stub " + " ".join(last)]) + "\n"
-    assert passed_by_meshlint(script) == passed_by_bash(script), script
+    try:
+        words = passed_by_meshlint(script)
+    except Cut:
+        assume(False)
+    assert words == passed_by_bash(script), script
 
 
 CASES = {

@@ -32,7 +32,9 @@ WATCHED = ("CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_VISIBLE_DEVICES", "NPROC_PER_NOD
 FLAG_STYLE = ("megatron-lm", "slime", "ms-swift")
 """Frameworks whose flags decide which conditions make variants."""
 
-_STARTS = (".py", "torchrun", "torch.distributed", "megatron ", " -m ", "$")
+_STARTS = (".py", "torchrun", "torch.distributed", "megatron ", " -m ")
+_BRINGS = ("source ", ". ")
+"""What brings in commands that stand elsewhere."""
 _TOPICS = ("train", "--num-layers", "megatron", "parallel", "verl", "nemo", "recipe", "grpo", "run_", "swift")
 
 
@@ -85,7 +87,7 @@ def _can_start(path: str, context: Context) -> bool:
         text = context.tree.read(path).text
     except Unreadable:
         return True
-    return any(s in text for s in _STARTS) and any(t in text for t in _TOPICS)
+    return any(s in text for s in (*_STARTS, *_BRINGS)) and any(t in text for t in _TOPICS)
 
 
 def _users(context: Context) -> Mapping[str, tuple[str, ...]]:

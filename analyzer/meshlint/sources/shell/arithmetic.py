@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator as op
 from collections.abc import Callable
 
 MAX_LENGTH = 400
@@ -23,16 +24,28 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
     ("+", "-"),
     ("*", "/", "%"),
 )
+_LEVEL = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators}
 _ASSIGN = ("=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^=")
+
+
+_PLAIN: dict[str, Callable[[int, int], int | bool]] = {
+    "+": op.add,
+    "-": op.sub,
+    "*": op.mul,
+    "==": op.eq,
+    "!=": op.ne,
+    "<": op.lt,
+    "<=": op.le,
+    ">": op.gt,
+    ">=": op.ge,
+    "&": op.and_,
+    "|": op.or_,
+    "^": op.xor,
+}
 
 
 class NoNumber(Exception):  # noqa: N818 - the caller makes it an unknown
     """An expression that is no arithmetic, or that divides by zero."""
-
-
-def names(text: str) -> list[str]:
-    """Give the variables that an expression names, in order."""
-    return [t for t in _tokens(text) if t[0].isalpha() or t[0] == "_"]
 
 
 def evaluate(text: str, read: Callable[[str], int], write: Callable[[str, int], None] | None = None) -> int:
@@ -155,19 +168,19 @@ class _Machine:
         finally:
             self.live = before
 
-    def binary(self, level: int) -> int:
-        if level == len(_LEVELS):
-            return self.power()
-        value = self.binary(level + 1)
-        while operator := self.take(*_LEVELS[level]):
-            if operator in ("&&", "||"):
-                needed = (value != 0) is (operator == "&&")
-                other = self.guarded(lambda: self.binary(level + 1), needed)
-                value = int(bool(other) if needed else operator == "||")
-            else:
-                other = self.binary(level + 1)
-                value = _apply(operator, value, other) if self.live else 0
+    def binary(self, lowest: int) -> int:
+        value = self.power()
+        while (level := _LEVEL.get(self.peek(), -1)) >= lowest:
+            value = self.operation(self.take(), value, level + 1)
         return value
+
+    def operation(self, operator: str, value: int, lowest: int) -> int:
+        if operator in ("&&", "||"):
+            needed = (value != 0) is (operator == "&&")
+            other = self.guarded(lambda: self.binary(lowest), needed)
+            return int(bool(other) if needed else operator == "||")
+        other = self.binary(lowest)
+        return _apply(operator, value, other) if self.live else 0
 
     def power(self) -> int:
         base = self.unary()
@@ -241,18 +254,4 @@ def _apply(operator: str, one: int, other: int) -> int:
         if not 0 <= other < 64:
             raise NoNumber("shift")
         return _wrap(one << other if operator == "<<" else one >> other)
-    table: dict[str, Callable[[], int | bool]] = {
-        "+": lambda: one + other,
-        "-": lambda: one - other,
-        "*": lambda: one * other,
-        "==": lambda: one == other,
-        "!=": lambda: one != other,
-        "<": lambda: one < other,
-        "<=": lambda: one <= other,
-        ">": lambda: one > other,
-        ">=": lambda: one >= other,
-        "&": lambda: one & other,
-        "|": lambda: one | other,
-        "^": lambda: one ^ other,
-    }
-    return _wrap(int(table[operator]()))
+    return _wrap(int(_PLAIN[operator](one, other)))

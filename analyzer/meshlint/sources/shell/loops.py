@@ -28,7 +28,7 @@ from meshlint.sources.shell.term import (
 )
 from meshlint.sources.shell.term import Node as Open
 from meshlint.sources.shell.values import separator
-from meshlint.sources.shell.words import descend
+from meshlint.sources.shell.words import EXPANSIONS, descend
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -209,11 +209,7 @@ def _number(shell: Shell, node: Node, name: str) -> int | None:
     if not parts:
         return 1
     start, end = shell.mark(parts[0]).start, shell.mark(parts[-1]).end
-    return _evaluated(shell, start, end, node)
-
-
-def _evaluated(shell: Shell, start: int, end: int, node: Node) -> int | None:
-    inner = [n for n in descend(node) if start <= n.start_byte and n.end_byte <= end]
+    inner = [n for part in parts for n in ((part,) if part.type in EXPANSIONS else descend(part))]
     atoms = arithmetic_range(shell, start, end, inner, Mark(shell.document, start, end))
     try:
         return int(plain(atoms, shell.state.assume))
