@@ -31,6 +31,8 @@ def config_json(**fields: object) -> Text:
         ("meta-llama/Llama-3.1-8B-Instruct", 32, 8),
         ("openai/gpt-oss-20b", 64, 8),
         ("deepseek-ai/DeepSeek-V3", 128, 128),
+        ("Qwen/Qwen2.5-VL-7B-Instruct", 28, 4),
+        ("google/gemma-3-4b-pt", 8, 4),
     ],
 )
 def test_names_that_the_table_knows(name: str, heads: int, groups: int) -> None:
@@ -39,7 +41,7 @@ def test_names_that_the_table_knows(name: str, heads: int, groups: int) -> None:
     assert (shape.heads, shape.groups) == (heads, groups)
 
 
-@pytest.mark.parametrize("name", ["", "/", "Qwen/Qwen2.5-VL-7B-Instruct", "my-own-7B", "Qwen3-8B-pruned", "-instruct"])
+@pytest.mark.parametrize("name", ["", "/", "Qwen/Qwen2.5-Omni-7B", "my-own-7B", "Qwen3-8B-pruned", "-instruct"])
 def test_names_that_it_does_not_know(name: str) -> None:
     assert by_name(name) is None
 

@@ -68,3 +68,19 @@ def test_a_list_that_nothing_sets_is_empty_and_a_variable_is_not(meshlint: Comma
     assert fields(launch)["context_parallel_size"]["data"] == 2
     (launch,) = launches(meshlint, tmp_path, start + "${EVAL_ARGS}\n")
     assert fields(launch)["context_parallel_size"]["state"] == "unknown"
+
+
+def test_a_model_below_an_unknown_folder_has_the_shape_of_its_name(meshlint: CommandLine, tmp_path: Path) -> None:
+    for script in (
+        "NPROC_PER_NODE=8 megatron sft --model $HOME/models/Qwen3-8B\n",
+        "python -m verl.trainer.main_ppo actor_rollout_ref.actor.strategy=megatron "
+        'actor_rollout_ref.model.path="${HOME}/models/Qwen/Qwen3-8B"\n',
+    ):
+        (launch,) = launches(meshlint, tmp_path, script)
+        assert fields(launch)["num_layers"]["data"] == 36
+        assert fields(launch)["model_id"]["state"] == "unknown"
+
+
+def test_a_model_that_is_unknown_to_its_end_has_no_shape(meshlint: CommandLine, tmp_path: Path) -> None:
+    (launch,) = launches(meshlint, tmp_path, "NPROC_PER_NODE=8 megatron sft --model $FOLDER/models/Qwen3-8B-$KIND\n")
+    assert fields(launch)["num_layers"]["state"] == "unknown"

@@ -12,13 +12,11 @@ from typing import Protocol
 
 from meshlint.config.launch import Branch, Launch
 from meshlint.config.surface import Context
-from meshlint.config.value import EMPTY, Origin, State, Value
+from meshlint.config.value import EMPTY, HOLE, Origin, State, Value
 from meshlint.place import Span
 from meshlint.sources.tree import Reader
 
-
-HOLE = "\ufffc"
-"""What stands in a word's shape for text that is unknown."""
+__all__ = ["HOLE", "Command", "CommandReader", "Word"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class Word:
     def value(self) -> Value:
         """Give the word as a value."""
         if self.text is None:
-            return Value(State.UNKNOWN, None, self.origins, self.reason)
+            return Value(State.UNKNOWN, None, self.origins, self.reason, self.shape)
         return Value(State.SET, self.text, self.origins)
 
 

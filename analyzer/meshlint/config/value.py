@@ -13,6 +13,9 @@ from typing import Any
 
 from meshlint.place import Span
 
+HOLE = "\ufffc"
+"""What stands in a text for a stretch of it that is unknown."""
+
 Data = Any
 """None, bool, int, float, str, or tuples of them: what a config can hold."""
 
@@ -54,12 +57,16 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value, its state and its origins, the place to edit first."""
+    """A value, its state and its origins, the place to edit first.
+
+    `partial` is the text of a value that is unknown in part only, each unknown stretch as one HOLE.
+    """
 
     state: State
     data: Data = None
     origins: tuple[Origin, ...] = ()
     reason: str = ""
+    partial: str = ""
 
     @property
     def is_set(self) -> bool:
@@ -95,9 +102,9 @@ def default(data: Data, note: str) -> Value:
     return Value(State.UNSET, data, (Origin(Kind.DEFAULT, text=repr(data), note=note),))
 
 
-def unknown(reason: str, *origins: Origin) -> Value:
+def unknown(reason: str, *origins: Origin, partial: str = "") -> Value:
     """Make a value that cannot be known; `reason` is a clause that a person can act on."""
-    return Value(State.UNKNOWN, None, origins, reason)
+    return Value(State.UNKNOWN, None, origins, reason, partial)
 
 
 def derived_from(data: Data, text: str, *inputs: Value) -> Value:

@@ -66,8 +66,7 @@ def _flag(words: Sequence[Word], place: int, word: Word, text: str, grammar: Gra
     name, equals, rest = text.partition("=")
     key = key_of(name)
     if equals:
-        value = Value(State.SET, rest, word.origins) if word.text is not None else unknown(word.reason, *word.origins)
-        return key, _listed(key, [value], grammar), place
+        return key, _listed(key, [_behind_equals(word, rest)], grammar), place
     if word.text is None:
         return "*", word.value(), place
     values: list[Value] = []
@@ -77,6 +76,12 @@ def _flag(words: Sequence[Word], place: int, word: Word, text: str, grammar: Gra
     if not values:
         return key, Value(State.SET, True, word.origins), place
     return key, _listed(key, values, grammar), place
+
+
+def _behind_equals(word: Word, text: str) -> Value:
+    if word.text is not None:
+        return Value(State.SET, text, word.origins)
+    return unknown(word.reason, *word.origins, partial=word.shape.partition("=")[2])
 
 
 def _belongs(word: Word, values: list[Value], key: str, grammar: Grammar) -> bool:

@@ -90,7 +90,8 @@ def _applied(root: Section, one: Given, *, again: bool) -> Section:
         return update(root, path, lambda _: None)
     value = one.value()
     if override.reason:
-        fresh: Item = Leaf(unknown(override.reason, *value.origins), one.order)
+        partial = one.word.shape.partition("=")[2].strip("'\"")
+        fresh: Item = Leaf(unknown(override.reason, *value.origins, partial=partial), one.order)
     else:
         fresh = _item(override.value, value, one.order)
     return update(root, path, lambda before: _over(before, fresh, again=again))

@@ -10,7 +10,7 @@ from pathlib import Path
 from meshlint.config.shapes import hub
 from meshlint.config.shapes.table import by_name
 from meshlint.config.surface import Context
-from meshlint.config.value import Data, Kind, Origin, State, Value, unknown
+from meshlint.config.value import HOLE, Data, Kind, Origin, State, Value, unknown
 from meshlint.place import Span
 from meshlint.sources.tree import Tree, Unreadable
 
@@ -50,11 +50,13 @@ class Shapes:
 
     def value(self, name: str, model: Value) -> Value:
         """Give a field of the shape of `model`, the value of the field `model_id`; unknown where nothing states it."""
-        if model.is_unknown:
+        if model.is_unknown and not _folder_name(model):
             return unknown(f"the model is not known: {model.reason}", *model.origins)
-        if not isinstance(model.data, str) or not model.data:
+        if not model.is_unknown and (not isinstance(model.data, str) or not model.data):
             return unknown("no model is named, and its shape is not written here")
-        found = self._shape(model.data)
+        found = self._table(_folder_name(model)) if model.is_unknown else self._shape(model.data)
+        if found is None and model.is_unknown:
+            return unknown(f"the model is not known: {model.reason}", *model.origins)
         if found is None:
             reason = f"the shape of {model.data} is not known: no config.json in reach, and not in the table of models"
             return unknown(reason, *model.origins)
@@ -96,6 +98,13 @@ class Shapes:
         if shape is None:
             return None
         return shape.fields(), Origin(Kind.TABLE, model, note=f"meshlint's table of models ({shape.source})")
+
+
+def _folder_name(model: Value) -> str:
+    """Give the last part of a model's path of which only the front is unknown, as in `$HOME/models/Qwen3-8B`."""
+    _, mark, rest = model.partial.rpartition(HOLE)
+    _, slash, name = rest.rstrip("/").rpartition("/")
+    return name if mark and slash else ""
 
 
 def shapes_of(context: Context) -> Shapes:

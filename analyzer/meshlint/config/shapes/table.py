@@ -1,7 +1,8 @@
 """The shapes of the models that upstream's launchers name. Data: facts with their source, no weights, no configs.
 
 A row's `source` is the file that states the shape: `bridge` is Megatron-Bridge v0.3.1 src/megatron/bridge/models,
-`slime` is slime 624b824a scripts/models. Fields are canonical names (`meshlint.config.fields`).
+`slime` is slime 624b824a scripts/models. A model that sees has the shape of its language part. Fields are canonical
+names (`meshlint.config.fields`).
 """
 
 from __future__ import annotations
@@ -53,9 +54,21 @@ MLA: Mapping[str, Data] = {"multi_latent_attention": True}
 GATED_DELTA: Mapping[str, Data] = {"experimental_attention_variant": "gated_delta_net", "linear_attention_freq": 4}
 MAMBA: Mapping[str, Data] = {"is_hybrid_model": True}
 SINK: Mapping[str, Data] = {"softmax_type": "learnable", "window_size": (128, 0), "window_attn_skip_freq": 2}
+
+
+def _gemma3(window: int) -> Mapping[str, Data]:
+    """Five layers with a window, then one without (bridge gemma/gemma3_provider.py, interleaved_attn_pattern)."""
+    return {"window_size": (window, 0), "window_attn_skip_freq": 6}
+
+
 GEMMA2: Mapping[str, Data] = {"window_size": (4096, 0), "window_attn_skip_freq": 2}
 QWEN = "bridge qwen/qwen_provider.py"
 LLAMA = "bridge llama/llama_provider.py"
+QWEN_VL = "NeMo 8cfedd72 nemo/collections/vlm/qwen2vl/model/qwen2vl.py"
+XTUNER = "xtuner 0cb8f306 xtuner/v1/model"
+QWEN35 = "torchtitan b5bcd76c torchtitan/models/qwen3_5/__init__.py"
+GEMMA = "bridge gemma/gemma3_provider.py"
+MODELOPT = "Megatron-LM d98e8a64 examples/post_training/modelopt/conf/nvidia"
 HYBRID = "bridge nemotronh/nemotron_h_provider.py"
 
 SHAPES: tuple[Shape, ...] = (
@@ -84,12 +97,24 @@ SHAPES: tuple[Shape, ...] = (
     Shape(("qwen3-32b",), 64, 5120, 64, 8, 128, 25600, f"{QWEN}:347"),
     Shape(("qwen3-30b-a3b", "qwen3-coder-30b-a3b"), 48, 2048, 32, 4, 128, 6144, f"{QWEN}:401", 128, 8),
     Shape(("qwen3-235b-a22b",), 94, 4096, 64, 4, 128, 12288, f"{QWEN}:415", 128, 8),
+    Shape(("qwen2.5-vl-3b",), 36, 2048, 16, 2, None, 11008, f"{QWEN_VL}:109"),
+    Shape(("qwen2.5-vl-7b",), 28, 3584, 28, 4, None, 18944, f"{QWEN_VL}:126"),
+    Shape(("qwen2.5-vl-32b",), 64, 5120, 40, 8, None, 27648, f"{QWEN_VL}:143"),
+    Shape(("qwen2.5-vl-72b",), 80, 8192, 64, 8, None, 29568, f"{QWEN_VL}:160"),
+    Shape(("qwen3-vl-4b",), 36, 2560, 32, 8, 128, 9728, f"{XTUNER} dense/qwen3vl_text.py"),
+    Shape(("qwen3-vl-8b",), 36, 4096, 32, 8, 128, 12288, f"{XTUNER} dense/qwen3vl_text.py"),
+    Shape(("qwen3-vl-30b-a3b",), 48, 2048, 32, 4, 128, 6144, f"{XTUNER} compose/qwen3_vl", 128, 8),
+    Shape(("qwen3-vl-235b-a22b",), 94, 4096, 64, 4, 128, 12288, f"{XTUNER} compose/qwen3_vl", 128, 8),
+    Shape(("internvl3_5-30b-a3b",), 48, 2048, 32, 4, 128, 6144, f"{XTUNER} compose/internvl", 128, 8),
     Shape(("qwen3-next-80b-a3b",), 48, 2048, 16, 2, 256, 5120, f"{QWEN}:470", 512, 10, GATED_DELTA),
     Shape(("qwen3.5-0.8b",), 24, 1024, 8, 2, 256, 3584, "slime qwen3.5-0.8B.sh", extra=GATED_DELTA),
+    Shape(("qwen3.5-2b",), 24, 2048, 8, 2, 256, 6144, f"{QWEN35}:664", extra=GATED_DELTA),
     Shape(("qwen3.5-4b",), 32, 2560, 16, 4, 256, 9216, "slime qwen3.5-4B.sh", extra=GATED_DELTA),
     Shape(("qwen3.5-9b",), 32, 4096, 16, 4, 256, 12288, "slime qwen3.5-9B.sh", extra=GATED_DELTA),
     Shape(("qwen3.5-27b",), 64, 5120, 24, 4, 256, 17408, "slime qwen3.5-27B.sh", extra=GATED_DELTA),
     Shape(("qwen3.5-35b-a3b",), 40, 2048, 16, 2, 256, 512, "slime qwen3.5-35B-A3B.sh", 256, 8, GATED_DELTA),
+    Shape(("qwen3.5-122b-a10b",), 48, 3072, 32, 2, 256, 1024, f"{QWEN35}:960", 256, 8, GATED_DELTA),
+    Shape(("qwen3.5-397b-a17b",), 60, 4096, 32, 2, 256, 1024, f"{QWEN35}:1023", 512, 10, GATED_DELTA),
     Shape(("llama-2-7b",), 32, 4096, 32, 32, None, 11008, f"{LLAMA}:54"),
     Shape(("llama-2-13b",), 40, 5120, 40, 40, None, 13824, f"{LLAMA}:69"),
     Shape(("llama-2-70b",), 80, 8192, 64, 8, None, 28672, f"{LLAMA}:84"),
@@ -114,6 +139,10 @@ SHAPES: tuple[Shape, ...] = (
     Shape(("gemma-2-2b",), 26, 2304, 8, 4, 256, 9216, "bridge gemma/gemma2_provider.py:401", extra=GEMMA2),
     Shape(("gemma-2-9b",), 42, 3584, 16, 8, 256, 14336, "bridge gemma/gemma2_provider.py:416", extra=GEMMA2),
     Shape(("gemma-2-27b",), 46, 4608, 32, 16, 128, 36864, "bridge gemma/gemma2_provider.py:431", extra=GEMMA2),
+    Shape(("gemma-3-1b",), 26, 1152, 4, 1, 256, 6912, f"{GEMMA}:144", extra=_gemma3(512)),
+    Shape(("gemma-3-4b",), 34, 2560, 8, 4, 256, 10240, f"{GEMMA}:162", extra=_gemma3(1024)),
+    Shape(("gemma-3-12b",), 48, 3840, 16, 8, 256, 15360, f"{GEMMA}:178", extra=_gemma3(1024)),
+    Shape(("gemma-3-27b",), 62, 5376, 32, 16, 128, 21504, f"{GEMMA}:194", extra=_gemma3(1024)),
     Shape(("gpt-oss-20b",), 24, 2880, 64, 8, 64, 2880, "bridge gpt_oss/gpt_oss_provider.py:102", 32, 4, SINK),
     Shape(("gpt-oss-120b",), 36, 2880, 64, 8, 64, 2880, "bridge gpt_oss/gpt_oss_provider.py:94", 128, 4, SINK),
     Shape(
@@ -134,11 +163,19 @@ SHAPES: tuple[Shape, ...] = (
     Shape(("nvidia-nemotron-nano-9b-v2",), 56, 4480, 40, 8, 128, 15680, f"{HYBRID}:121", extra=MAMBA),
     Shape(("nvidia-nemotron-nano-12b-v2",), 62, 5120, 40, 8, 128, 20480, f"{HYBRID}:137", extra=MAMBA),
     Shape(("nvidia-nemotron-3-nano-30b-a3b",), 52, 2688, 32, 2, 128, 1856, f"{HYBRID}:153", 128, 6, MAMBA),
+    Shape(
+        ("nvidia-nemotron-3-super-120b-a12b",), 88, 4096, 32, 2, 128, 2688,
+        f"{MODELOPT}/NVIDIA-Nemotron-3-Super-120B-A12B-BF16.sh", 512, 22, MAMBA,
+    ),
+    Shape(
+        ("nvidia-nemotron-3-ultra-550b-a55b",), 108, 8192, 64, 2, 128, 5120,
+        f"{MODELOPT}/NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16.sh", 512, 22, MAMBA,
+    ),
 )  # fmt: skip
 
 SUFFIXES = (
     "-instruct", "-base", "-chat", "-hf", "-it", "-fp8", "-bf16", "-2507", "-thinking", "-sft", "-rl", "-preview",
-    "-torch_dist", "-8k", "-2501", "-128k",
+    "-torch_dist", "-8k", "-2501", "-128k", "-pt",
 )  # fmt: skip
 """What a model's name may end with without another shape."""
 
