@@ -84,3 +84,14 @@ def test_a_model_below_an_unknown_folder_has_the_shape_of_its_name(meshlint: Com
 def test_a_model_that_is_unknown_to_its_end_has_no_shape(meshlint: CommandLine, tmp_path: Path) -> None:
     (launch,) = launches(meshlint, tmp_path, "NPROC_PER_NODE=8 megatron sft --model $FOLDER/models/Qwen3-8B-$KIND\n")
     assert fields(launch)["num_layers"]["state"] == "unknown"
+
+
+def test_ray_of_swift_trains_with_a_group_of_the_config(meshlint: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "grpo.yaml").write_text(
+        "rlhf_type: grpo\nmodel: Qwen/Qwen3-8B\nnnodes: 2\ncontext_parallel_size: 1\n"
+        "train:\n  gpus: 8\n  context_parallel_size: 2\nrollout:\n  gpus: 4\n  tensor_model_parallel_size: 4\n"
+    )
+    (launch,) = launches(meshlint, tmp_path, "megatron rlhf --use_ray true --config grpo.yaml\n")
+    assert (launch["nodes"]["data"], launch["gpus_per_node"]["data"], launch["world"]["data"]) == (2, 4, 8)
+    assert fields(launch)["context_parallel_size"]["written"] == ["grpo.yaml:7:26"]
+    assert fields(launch)["tensor_model_parallel_size"]["state"] == "unset"

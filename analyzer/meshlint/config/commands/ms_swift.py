@@ -1,7 +1,8 @@
 """ms-swift's commands: `megatron sft|pt|rlhf|export`, with flags and a YAML or JSON file of them in front.
 
-The command starts torchrun itself where NPROC_PER_NODE or NNODES is set (swift/cli/main.py:31). Sources count from
-main of August 2026.
+The command starts torchrun itself where NPROC_PER_NODE or NNODES is set (swift/cli/main.py:31). With `--use_ray` it
+starts Ray's pipeline, whose YAML has a section for each group of workers (swift/ray/megatron/driver_utils.py:86).
+Sources count from main of August 2026.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class MsSwift:
         filed, variables, words = _config(found.words, command, reader)
         made = launch(NAME, command, replace(found, words=words), reader)
         environment = {**variables, **command.environment}
-        nodes, gpus = _ranks(environment, command)
+        nodes, gpus = _ray_ranks(filed) if _uses_ray(words) else _ranks(environment, command)
         yield replace(
             made,
             writes=(*filed, *writes(words, GRAMMAR)),
@@ -82,6 +83,24 @@ def _ranks(environment: Mapping[str, Value], command: Command) -> tuple[Value, V
     return nodes, gpus
 
 
+def _uses_ray(words: Sequence[Word]) -> bool:
+    place = next((i for i, w in enumerate(words) if w.text == "--use_ray"), None)
+    after = words[place + 1].text if place is not None and place + 1 < len(words) else None
+    return place is not None and (after or "").lower() != "false"
+
+
+def _ray_ranks(filed: Sequence[Write]) -> tuple[Value, Value]:
+    """Give nodes and GPUs a node of the group that trains: its `gpus` are those of all nodes together."""
+    given = {write.key: write.value for write in filed}
+    nodes = given.get("nnodes") or default(1, "nnodes is not set")
+    gpus = given.get("gpus") or unknown("the config gives no `gpus` to the group that trains")
+    if nodes.is_unknown or gpus.is_unknown:
+        return nodes, gpus
+    if not all(isinstance(v.data, int) and v.data > 0 for v in (nodes, gpus)) or gpus.data % nodes.data:
+        return nodes, unknown("`gpus` is no number that `nnodes` divides", *gpus.origins)
+    return nodes, replace(gpus, data=gpus.data // nodes.data)
+
+
 def _number(environment: Mapping[str, Value], name: str) -> Value | None:
     value = environment.get(name)
     if value is None or value.is_unknown:
@@ -96,18 +115,19 @@ def _config(
     words: Sequence[Word], command: Command, reader: Reader
 ) -> tuple[list[Write], dict[str, Value], tuple[Word, ...]]:
     """Read the file of flags that stands in front, or behind `--config`; the command line comes after it."""
+    ray = _uses_ray(words)
     first = words[0].text if words else None
     place = next((i for i, w in enumerate(words) if w.text == "--config"), None)
     if first is not None and first.endswith((".yaml", ".yml", ".json")):
-        return *_file(words[0], command, reader), tuple(words[1:])
+        return *_file(words[0], command, reader, ray), tuple(words[1:])
     if place is not None and place + 1 < len(words):
-        return *_file(words[place + 1], command, reader), (*words[:place], *words[place + 2 :])
+        return *_file(words[place + 1], command, reader, ray), (*words[:place], *words[place + 2 :])
     if words and first is None and not words[0].known:
         return [Write("*", words[0].value())], {}, tuple(words[1:])
     return [], {}, tuple(words)
 
 
-def _file(word: Word, command: Command, reader: Reader) -> tuple[list[Write], dict[str, Value]]:
+def _file(word: Word, command: Command, reader: Reader, ray: bool) -> tuple[list[Write], dict[str, Value]]:
     path = locate(word.text, command, reader) if word.text is not None else None
     if path is None:
         reason = word.reason or f"the config {word.text} is not in reach"
@@ -118,13 +138,20 @@ def _file(word: Word, command: Command, reader: Reader) -> tuple[list[Write], di
         return [Write("*", unknown(f"{path} cannot be read: {problem.sentence}", *word.origins))], {}
     root = documents[0] if documents else None
     found: list[Write] = []
+    group: list[Write] = []
     variables: dict[str, Value] = {}
     for key, _, node in root.pairs() if root is not None and root.kind == "mapping" else ():
         if key == "ENV":
             variables.update({name: _value(entry) for name, _, entry in node.pairs()})
+        elif ray and key in _GROUPS:
+            group += [Write(name, _value(entry)) for name, _, entry in node.pairs()] if key == "train" else []
         else:
             found.append(Write(key.replace("-", "_"), _value(node)))
-    return found, variables
+    return [*found, *group], variables
+
+
+_GROUPS = ("train", "rollout", "teacher")
+"""Sections of a Ray config; that of the group that trains goes over what stands outside."""
 
 
 def _value(node: Node) -> Value:
