@@ -153,6 +153,8 @@ def test_words_are_those_that_bash_passes(statements: list[str], last: list[str]
 
 
 CASES = {
+    "home": 'HOME=/h; X=~/a Y=${Q:-~/i} Z="${Q:-~/j}"; stub "$Y" "$Z" ~ ~/b $X ${Q:-~/c} "${Q:-~/d}" "~/e" x=~/f a~/g',
+    "parentheses in a default": 'stub ${Q:-$(((A + 7) * (1 + A)))} "${Q:-$(( (A + 1) * 2 ))}"',
     "substring from an expression": 'X=--cp=4 N=4; stub "${X:$N+1}" ${X:$N + 1:$N-3} ${X: $N:1}',
     "words behind a redirection": "stub --a 1 < /dev/null --b 2 2> /dev/null --c",
     "words that touch an expansion": 'X=1 L=(x $X\\$z "y"$X\\$z); for Y in $X\\$z a; do stub $Y; done; stub "${L[@]}"',

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from meshlint.config.shapes import hub
@@ -61,6 +61,7 @@ class Shapes:
             reason = f"the shape of {model.data} is not known: no config.json in reach, and not in the table of models"
             return unknown(reason, *model.origins)
         fields, origin = found
+        model = _name_first(model)
         if name not in fields:
             return unknown(f"{origin.note} does not say {name}", *model.origins)
         return Value(State.SET, fields[name], (*model.origins, origin))
@@ -105,6 +106,12 @@ def _folder_name(model: Value) -> str:
     _, mark, rest = model.partial.rpartition(HOLE)
     _, slash, name = rest.rstrip("/").rpartition("/")
     return name if mark and slash else ""
+
+
+def _name_first(model: Value) -> Value:
+    """Put the place in front that holds the name, where the front of a path is unknown."""
+    name = _folder_name(model) if model.is_unknown else ""
+    return replace(model, origins=tuple(sorted(model.origins, key=lambda o: name not in o.text))) if name else model
 
 
 def shapes_of(context: Context) -> Shapes:

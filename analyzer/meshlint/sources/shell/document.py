@@ -133,16 +133,17 @@ def parse(document: Document, tool: Parser) -> Node:
     """Give the root node; blank lines are added so that a last line may end in a backslash.
 
     The grammar takes two assignments on a line for the front of a command on the next; such a line end is read as `;`.
-    It knows no `$` at the front of a substring's bounds (`${x:$n+1}`), where bash asks for none; it is read as a blank.
+    It knows no `$` at the front of a substring's bounds (`${x:$n+1}`), where bash asks for none, and no parentheses in
+    arithmetic inside `${...}`; they are read as blanks.
     """
     return _repaired(document.text, bytearray(ascii_bytes(document.text) + b"\n\n"), tool)
 
 
 def _repaired(text: str, data: bytearray, tool: Parser) -> Node:
     root = tool.parse(bytes(data)).root_node
-    dollars = list(_dollars_of_bounds(text)) if root.has_error else []
-    if dollars:
-        for place in dollars:
+    blanks = [*_dollars_of_bounds(text), *_inner_parentheses(text)] if root.has_error else []
+    if blanks:
+        for place in blanks:
             data[place] = ord(" ")
         root = tool.parse(bytes(data)).root_node
     for _ in range(MAX_REPAIRS if _has_row_of_assignments(text) else 0):
@@ -205,6 +206,31 @@ def _dollars_of_bounds(text: str) -> Iterator[int]:
         if text[dollar : dollar + 1] == "$" and (name.isalpha() or name == "_") and _inside_braces(text, place):
             yield dollar
         place = text.find(":", place + 1)
+
+
+def _inner_parentheses(text: str) -> Iterator[int]:
+    """Give the places of the parentheses inside `$((...))` that stands in braces."""
+    start = text.find("$((")
+    while start >= 0:
+        end = _closing(text, start + 3)
+        inner = text[start + 3 : end]
+        if "(" in inner and "$(" not in inner and _inside_braces(text, start):
+            yield from (start + 3 + i for i, c in enumerate(inner) if c in "()")
+        start = text.find("$((", start + 3)
+
+
+def _closing(text: str, start: int) -> int:
+    """Give the place of the parenthesis that closes what is open at `start`, or `start` where none does."""
+    depth = 1
+    for place in range(start, min(len(text), start + MAX_ARITHMETIC)):
+        depth += {"(": 1, ")": -1}.get(text[place], 0)
+        if not depth:
+            return place
+    return start
+
+
+MAX_ARITHMETIC = 1000
+"""Characters of an arithmetic expression."""
 
 
 def _inside_braces(text: str, place: int) -> bool:

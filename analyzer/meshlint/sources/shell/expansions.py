@@ -31,7 +31,16 @@ from meshlint.sources.shell.term import (
     use,
 )
 from meshlint.sources.shell.values import computed, joined, lifted, listed
-from meshlint.sources.shell.words import EXPANSIONS, QUOTES, dequoted, gaps, pattern_atoms, reread, unquoted
+from meshlint.sources.shell.words import (
+    EXPANSIONS,
+    QUOTES,
+    dequoted,
+    gaps,
+    pattern_atoms,
+    reread,
+    unquoted,
+    with_home,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -303,8 +312,20 @@ def region(shell: Shell, start: int, end: int, parts: Iterable[Node], quoted: bo
     if any(n.type == "ERROR" or n.has_error for n in inner):
         again = reread(shell, start, end, quoted)
         return again if again is not None else (shell.unknown("it is not valid bash"),)
-    text = dequoted if quoted else _loose
+    text = _loose if not quoted else dequoted if any(map(_is_in_quotes, inner)) else _assigned
     return gaps(shell, start, end, wanted, quoted, text)
+
+
+def _is_in_quotes(node: Node) -> bool:
+    parent = node.parent
+    while parent is not None and parent.type not in ("string", "heredoc_body"):
+        parent = parent.parent
+    return parent is not None
+
+
+def _assigned(shell: Shell, start: int, end: int) -> Atoms:
+    """Read text that does not fall apart, though no quotes stand around it."""
+    return with_home(shell, start, end, lambda low, high: dequoted(shell, low, high))
 
 
 def _loose(shell: Shell, start: int, end: int) -> Atoms:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from meshlint.sources.shell.document import derived, parse, parser
+from meshlint.sources.shell.document import Mark, derived, parse, parser
 from meshlint.sources.shell.state import Exhausted, Shell
 from meshlint.sources.shell.term import (
     BREAK,
@@ -16,6 +16,7 @@ from meshlint.sources.shell.term import (
     Undecided,
     document_literals,
     plain,
+    use,
 )
 from meshlint.sources.shell.values import listed, quoted_pattern
 
@@ -88,7 +89,24 @@ def _tool(shell: Shell) -> Parser:
 
 def unquoted(shell: Shell, start: int, end: int, split: bool) -> Atoms:
     """Give unquoted text of the document, backslashes taken off."""
-    return _escaped(shell, start, end, split, special=None)
+    return with_home(shell, start, end, lambda low, high: _escaped(shell, low, high, split, special=None))
+
+
+def with_home(shell: Shell, start: int, end: int, read: Callable[[int, int], Atoms]) -> Atoms:
+    """Read text where `~` at the front of a word, or behind `name=`, is HOME."""
+    text = shell.document.text
+    front = text.find("=", start, end) + 1 if text[start:end].partition("=")[0].isidentifier() else start
+    place = next((p for p in (start, front) if _is_home(text, p, end)), None)
+    if place is None:
+        return read(start, end)
+    home = use(shell.lookup("HOME").atoms, Mark(shell.document, place, place + 1), split=False)
+    return (*read(start, place), *home, *read(place + 1, end))
+
+
+def _is_home(text: str, start: int, end: int) -> bool:
+    if text[start : start + 1] != "~" or start >= end or (start + 1 < end and text[start + 1] != "/"):
+        return False
+    return not start or text[start - 1].isspace() or text[start - 1] in "=-:+(;|&"
 
 
 def dequoted(shell: Shell, start: int, end: int) -> Atoms:
