@@ -215,7 +215,9 @@ def _replace(root: Path, target: Target, value: Value, data: Data) -> Change:
     head, equals, rest = old.rpartition("=")
     body = rest if equals else old
     quote = body[0] if body[:1] in "\"'" and body[-1:] == body[:1] else ""
-    return Change(origin.span, f"{head}{equals}{quote}{rendered(target.launch, data, quoted=bool(quote))}{quote}")
+    return Change(
+        origin.span, f"{head}{equals}{quote}{rendered(target.launch, data, origin.span.path, bool(quote))}{quote}"
+    )
 
 
 def _insert(root: Path, target: Target, settings: Mapping[str, Data]) -> Change:
@@ -264,12 +266,11 @@ def spellings(model: Framework, name: str) -> list[Spelling]:
     return [spelling for spelling in model.spellings if spelling.field == name]
 
 
-def rendered(launch: Launch, data: Data, quoted: bool = False) -> str:
-    """Write data as the launch's surface does."""
-    if launch.surface in PYTHON:
-        return (
-            str(data) if quoted else repr(list(data) if isinstance(data, tuple) and len(data) != 1 else _single(data))
-        )
+def rendered(launch: Launch, data: Data, path: str, quoted: bool = False) -> str:
+    """Write data as a file of the launch does: a literal of a Python config, or a word."""
+    if path.endswith(".py") and launch.framework in PYTHON:
+        plain = list(data) if isinstance(data, tuple) and len(data) != 1 else _single(data)
+        return str(plain) if quoted else repr(plain)
     if isinstance(data, bool):
         return str(data).lower()
     if isinstance(data, tuple) and len(data) == 1:
@@ -284,7 +285,8 @@ def _single(data: Data) -> Data:
     return data[0] if isinstance(data, tuple) else data
 
 
-PYTHON = frozenset({"bridge-recipe"})
+PYTHON = frozenset({"megatron-bridge", "nemo2"})
+"""Frameworks whose Python files hold settings as literals, not as words of a command."""
 FLAGS = frozenset({"megatron-lm", "slime", "ms-swift"})
 """Frameworks whose settings are flags."""
 
@@ -303,12 +305,12 @@ def _one_flag(target: Target, key: str, data: Data) -> str:
 
 
 def _flag_value(target: Target, key: str, data: Data) -> str:
-    return ",".join(map(str, data)) if key == "window_size" else rendered(target.launch, data)
+    return ",".join(map(str, data)) if key == "window_size" else rendered(target.launch, data, "")
 
 
 def _dotlist(root: Path, target: Target, use: Span, settings: Mapping[str, Data]) -> Change:
     """Write `key=value` behind another one; `++` adds what is not there and overrides what is."""
-    words = "".join(f" ++{key}={rendered(target.launch, data)}" for key, data in settings.items())
+    words = "".join(f" ++{key}={rendered(target.launch, data, use.path)}" for key, data in settings.items())
     return Change(_after_word(root, use), words)
 
 
@@ -336,7 +338,7 @@ def _section(root: Path, target: Target, use: Span, settings: Mapping[str, Data]
         if short == key:
             raise Unfit("the key does not stand beside the parallel sizes")
         section, _, name = short.rpartition(".")
-        sections.setdefault(section, []).append(f"{name}: {rendered(target.launch, data)}")
+        sections.setdefault(section, []).append(f"{name}: {rendered(target.launch, data, use.path)}")
     for section, entries in sections.items():
         plain += [f"{section}: {{{', '.join(entries)}}}"] if section else entries
     return _lines_after(root, use, plain)
@@ -353,7 +355,7 @@ def _recipe(root: Path, target: Target, use: Span, settings: Mapping[str, Data])
     if not container and not all(key.startswith("model.") for key in settings):
         raise Unfit("the config's other sections are not at hand there")
     names = {f"{container}.{key}" if container else f"{owner}.{key.removeprefix('model.')}": key for key in settings}
-    rows = (f"{name} = {rendered(target.launch, settings[key])}" for name, key in names.items())
+    rows = (f"{name} = {rendered(target.launch, settings[key], use.path)}" for name, key in names.items())
     return _lines_after(root, use, rows)
 
 
