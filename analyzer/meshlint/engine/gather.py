@@ -66,8 +66,11 @@ def _pin(library: str, text: str, source: str) -> Pin:
 def entries(scope: Scope, context: Context, failures: list[str]) -> list[Entry]:
     """Give the files to read, in order of path."""
     found: dict[tuple[str, str], Entry] = {}
+    there: dict[str, bool] = {}
     for surface in surfaces(scope.asked):
-        claimed = [path for path in scope.asked if surface.claims(path) and _there(path, scope, context)]
+        claimed = [path for path in scope.asked if surface.claims(path)]
+        there.update((path, _there(path, scope, context)) for path in claimed if path not in there)
+        claimed = [path for path in claimed if there[path]]
         if not claimed:
             continue
         for path in _entries(surface, claimed, context, failures):
