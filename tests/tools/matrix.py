@@ -34,8 +34,10 @@ FORMS: Mapping[tuple[str, str], str] = {
     ("shell", "nemo-rl"): "nemo_rl",
     ("bridge-recipe", "megatron-bridge"): "bridge_recipe",
     ("shell", "megatron-bridge"): "bridge_command",
+    ("bridge-yaml", "megatron-bridge"): "bridge_yaml",
     ("nemo2-recipe", "nemo2"): "nemo2_recipe",
     ("roll-yaml", "roll"): "roll",
+    ("shell", "roll"): "roll_command",
     ("areal-yaml", "areal"): "areal",
 }
 """Surfaces and frameworks, in the order of the columns, and how their fixtures are named."""
