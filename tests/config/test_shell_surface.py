@@ -95,3 +95,27 @@ def test_ray_of_swift_trains_with_a_group_of_the_config(meshlint: CommandLine, t
     assert (launch["nodes"]["data"], launch["gpus_per_node"]["data"], launch["world"]["data"]) == (2, 4, 8)
     assert fields(launch)["context_parallel_size"]["written"] == ["grpo.yaml:7:26"]
     assert fields(launch)["tensor_model_parallel_size"]["state"] == "unset"
+
+
+def test_a_script_that_wants_something_filled_in_is_read_as_if_it_were(meshlint: CommandLine, tmp_path: Path) -> None:
+    script = (
+        'IMAGE=""\nif [ -z "$IMAGE" ]; then\n  echo "set IMAGE"\n  exit 1\nfi\n'
+        f'srun --nodes 2 --image=$IMAGE bash -c "python pretrain_gpt.py {SHAPE}"\n'
+    )
+    (launch,) = launches(meshlint, tmp_path, script)
+    assert (launch["nodes"]["data"], fields(launch)["num_layers"]["data"]) == (2, 4)
+
+
+def test_a_script_that_ends_for_another_reason_ends(meshlint: CommandLine, tmp_path: Path) -> None:
+    script = f'MODE=a\nif [ "$MODE" = a ]; then\n  exit 1\nfi\npython pretrain_gpt.py {SHAPE}\n'
+    assert launches(meshlint, tmp_path, script) == []
+
+
+def test_an_inner_script_that_is_read_whole(meshlint: CommandLine, tmp_path: Path) -> None:
+    script = (
+        "read -r -d '' INNER <<'EOF' || true\nset -e\ncd /work\npython pretrain_gpt.py \\\n  ${ARGS}\nEOF\n"
+        f'ARGS="{SHAPE} --context-parallel-size 2"\n'
+        'srun bash -c "export ARGS=\\"${ARGS}\\"; ${INNER}"\n'
+    )
+    (launch,) = launches(meshlint, tmp_path, script)
+    assert fields(launch)["context_parallel_size"]["written"][0] == "run.sh:7:87"

@@ -123,7 +123,9 @@ FORMS: tuple[Form, ...] = (
     ),
 )
 
-NOT_LAUNCHERS: dict[str, str] = {}
+NOT_LAUNCHERS: dict[str, str] = {
+    "Megatron-Bridge/examples/megatron_mimo/llava/prepare_llava_pretrain_audio.sh": "it prepares data",
+}
 """`checkout/path`, and why no training of the surface starts there."""
 
 

@@ -93,7 +93,7 @@ def as_ints(data: Data) -> Data:
 
 def as_strs(data: Data) -> Data:
     """Read a list of words: one word is a list of one; null stays None."""
-    return None if is_null(data) else tuple(str(p).strip("'\" ") for p in _parts(data))
+    return None if is_null(data) else tuple(word for p in _parts(data) if (word := str(p).strip("'\" ")))
 
 
 def as_data(data: Data) -> Data:

@@ -280,7 +280,19 @@ provide_distributed_model register_pre_wrap_hook register_post_wrap_hook apply_e
 runtime_config_update
 """
 
+OWN = frozenset(
+    {
+        "enable_offline_packing",
+        "enable_in_batch_packing",
+        "offline_packing_specs",
+        "packed_sequence_specs",
+        "packing_buffer_size",
+    }
+)
+"""Packing is Bridge's own: megatron-core's dataset config has nothing of it (core_v0.16.1 datasets/gpt_dataset.py)."""
+
 KNOWLEDGE = Knowledge(
+    own=OWN,
     calls={
         "from_hf_pretrained": from_pretrained,
         "from_hf_config": from_config,

@@ -340,6 +340,8 @@ class Expressions(Machine):
             return Bound(record, name)
         if name in self.knowledge.reads and not record.open.startswith("the recipe"):
             return Leaf(self.knowledge.reads[name])
+        if record.cls is not None and not record.open and name in self.knowledge.own:
+            return None
         if record.cls is None or record.open or not self.closed(record.cls):
             reason = record.open or f"`{name}` is not set here, and the class `{record.type}` was not read"
             if record.cls is None and not record.open:

@@ -162,6 +162,8 @@ class Knowledge:
     """Methods that leave a config as it is, or do what the framework's own defaults say."""
     has: frozenset[str] = frozenset()
     """Attributes that the library's config classes have, where a class was not read."""
+    own: frozenset[str] = frozenset()
+    """Attributes that the library's own config classes alone have: none comes from a class that was not read."""
     opaque: Callable[[str], bool] = lambda path: False
     """Says by its path that a module's functions are not followed: a library's own works, no config is made there."""
 

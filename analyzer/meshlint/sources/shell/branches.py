@@ -156,7 +156,7 @@ def _arms(shell: Shell, arms: list[tuple[list[Node], list[Node]]], otherwise: li
         if not isinstance(truth, Open):
             if truth:
                 shell.status = None
-                flow = run(shell, body)
+                flow = _run_unless_template(shell, condition, body)
                 break
             continue
         if truth.cond.caveat or len(arms) == 1:
@@ -176,6 +176,49 @@ def _arms(shell: Shell, arms: list[tuple[list[Node], list[Node]]], otherwise: li
     for truth, base, state, ended, status in reversed(waiting):
         flow = _rejoin(shell, truth, base, state, ended, status, shell.state, flow, shell.status)
     return flow
+
+
+def _run_unless_template(shell: Shell, condition: Sequence[Node], body: Sequence[Node]) -> str:
+    """Run a body; one that ends the script because a variable is empty asks a person to fill it in, and is passed."""
+    names = _asked_for(shell, condition)
+    if not names:
+        return run(shell, body)
+    before, reached = shell.state.fork(), len(shell.reached)
+    flow = run(shell, body)
+    if flow != "exit" or len(shell.reached) > reached:
+        return flow
+    shell.state = before
+    for name in names:
+        reason = f"`{name}` is empty here, and the script ends without it: it is to be filled in"
+        shell.assign(name, (shell.unknown(reason),))
+    return ""
+
+
+def _asked_for(shell: Shell, condition: Sequence[Node]) -> list[str]:
+    """Give the variables of a condition that asks for nothing but whether they are empty (`-z`)."""
+    found: list[str] = []
+    stack = [node for node in condition if node.is_named and node.type != "comment"]
+    while stack:
+        node = stack.pop()
+        if node.type in ("test_command", "list", "parenthesized_expression", "binary_expression"):
+            stack.extend(node.named_children)
+        elif node.type == "unary_expression" and shell.text(node).startswith("-z"):
+            names = [n for n in _below(node) if n.type == "variable_name"]
+            if len(names) != 1:
+                return []
+            found.append(shell.text(names[0]))
+        else:
+            return []
+    return found
+
+
+def _below(node: Node) -> list[Node]:
+    found, stack = [], [node]
+    while stack:
+        part = stack.pop()
+        found.append(part)
+        stack.extend(part.named_children)
+    return found
 
 
 def _runs(shell: Shell, body: list[Node]) -> Act:

@@ -125,16 +125,20 @@ def _localize(shell: Shell, verb: str, name: str, flags: str) -> None:
 
 def _read(shell: Shell, words: Words, mark: Mark) -> str:
     split = _split(shell, words) or []
-    names, listed, index = [], False, 0
+    names, listed, whole, index = [], False, False, 0
     while index < len(split):
         text = _plain(split[index]) or ""
         if text.startswith("-"):
             listed = listed or "a" in text
+            whole = whole or (text[-1:] == "d" and index + 1 < len(split) and _plain(split[index + 1]) == "")
             index += 1 if text[-1:] in "dnpstNu" and len(text) > 1 else 0
         elif text:
             names.append(text)
         index += 1
-    _read_into(shell, names, listed, mark)
+    if whole and len(names) == 1 and not listed and shell.stdin is not None:
+        shell.assign(names[0], shell.stdin)
+    else:
+        _read_into(shell, names, listed, mark)
     shell.status = None
     return ""
 
