@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from hydra_trees import command, data, lines, plant
 
+from conftest import CommandLine
 from meshlint.config.commands.roll import READER, devices
 from meshlint.config.launch import Launch
 from meshlint.config.registry import framework
@@ -105,3 +107,23 @@ def test_a_config_out_of_reach_is_unknown(tmp_path: Path, name: list[str]) -> No
 )
 def test_device_mappings_are_counted_and_never_run(text: object, count: int | None) -> None:
     assert devices(text) == count
+
+
+@pytest.mark.parametrize(
+    ("lengths", "wanted"),
+    [
+        ("response_length: 4096\nprompt_length: 2048\n", 6144),
+        ("response_length: 4096\n", 5120),
+        ("response_length: 4096\nsequence_length: 8192\n", 8192),
+        ("", None),
+    ],
+    ids=["both", "the prompt's default", "sequence_length wins", "none"],
+)
+def test_the_sequence_is_prompt_and_response(
+    lengths: str, wanted: int | None, tmp_path: Path, meshlint: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = lengths + "actor_train:\n  strategy_args:\n    strategy_name: megatron_train\n    strategy_config: {}\n"
+    (tmp_path / "run.yaml").write_text(text, encoding="utf-8")
+    fields = json.loads(meshlint("config", "--json", "run.yaml").out)["launches"][0]["roles"][0]["fields"]
+    assert fields["seq_length"]["data"] == wanted

@@ -19,6 +19,7 @@ from meshlint.config.frameworks.megatron_core import (
     TE,
     TORCH,
     TRANSFORMER,
+    follows,
     named,
 )
 from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
@@ -74,7 +75,17 @@ def _trains(config: EffectiveConfig) -> Value | None:
     )
 
 
+def _prompt_and_response(config: EffectiveConfig) -> Value | None:
+    """Derive `seq_length`: prompt and response together, where no sequence_length is given (base_config.py:274)."""
+    prompt, response = config.value("max_prompt_length"), config.value("max_response_length")
+    stop = follows("seq_length", prompt, response)
+    if stop is not None or not (isinstance(prompt.data, int) and isinstance(response.data, int)):
+        return stop
+    return derived_from(prompt.data + response.data, "prompt_length + response_length", prompt, response)
+
+
 DEFAULTS = (
+    Default("max_prompt_length", 1024, "roll/configs/base_config.py:175"),
     Default("overlap_p2p_comm", True, f"{_ARGS}:82"),
     Default("packed_sequences", False, f"{_WORKER}:199"),
     Default("dynamic_batch_size", False, f"{_WORKER}:148"),
@@ -104,7 +115,7 @@ FRAMEWORK = Framework(
         *_KEYS,
     ),
     defaults=DEFAULTS,
-    derive={"training": _trains},
+    derive={"seq_length": _prompt_and_response, "training": _trains},
     roles=roles,
     habits=HABITS,
     amend=AMEND,
