@@ -50,7 +50,7 @@ class SizesNeverReachGroups(LaunchRule):
     outcomes = (Outcome.WRONG,)
     references = (
         Reference(
-            "verl/workers/engine/megatron/transformer_impl.py, the call of initialize_model_parallel, v0.5.0 to v0.9.0"
+            "verl/workers/engine/megatron/transformer_impl.py:272 at v0.9.0, :112 and megatron_workers.py:285 at v0.7.1"
         ),
         Reference("swift/megatron/utils/megatron_lm_utils.py, the call; docs list a2a+p2p as accepted"),
         Reference("nemo/lightning/_strategy_lib.py:124, the call"),
