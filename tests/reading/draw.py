@@ -125,6 +125,12 @@ FORMS: tuple[Form, ...] = (
 
 NOT_LAUNCHERS: dict[str, str] = {
     "Megatron-Bridge/examples/megatron_mimo/llava/prepare_llava_pretrain_audio.sh": "it prepares data",
+    "NeMo/nemo/collections/llm/recipes/finetune_default.py": "its recipe needs a model",
+    "RL/examples/configs/recipes/llm/grpo-qwen3-30ba3b-10n8g-megatron-cp2-r3-async.yaml": "another recipe completes it",
+    "verl/verl/experimental/fully_async_policy/config/fully_async_ppo_megatron_trainer.yaml": "scripts start it",
+    "verl/verl/experimental/one_step_off_policy/config/one_step_off_ppo_megatron_trainer.yaml": "scripts start it",
+    "verl/verl/trainer/config/ppo_megatron_trainer.yaml": "scripts start it",
+    "verl/verl/trainer/config/ppo_trainer.yaml": "scripts start it",
 }
 """`checkout/path`, and why no training of the surface starts there."""
 
