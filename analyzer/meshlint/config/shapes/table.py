@@ -67,6 +67,7 @@ LLAMA = "bridge llama/llama_provider.py"
 QWEN_VL = "NeMo 8cfedd72 nemo/collections/vlm/qwen2vl/model/qwen2vl.py"
 XTUNER = "xtuner 0cb8f306 xtuner/v1/model"
 QWEN35 = "torchtitan b5bcd76c torchtitan/models/qwen3_5/__init__.py"
+MINISTRAL = "bridge ministral3/ministral3_provider.py"
 GEMMA = "bridge gemma/gemma3_provider.py"
 MODELOPT = "Megatron-LM d98e8a64 examples/post_training/modelopt/conf/nvidia"
 HYBRID = "bridge nemotronh/nemotron_h_provider.py"
@@ -136,6 +137,9 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         ("mistral-small-24b",), 40, 5120, 32, 8, 128, 32768, "bridge mistral/mistral_provider.py:65",
     ),
+    Shape(("ministral-3-3b",), 26, 3072, 32, 8, 128, 9216, f"{MINISTRAL}:171"),
+    Shape(("ministral-3-8b",), 34, 4096, 32, 8, 128, 14336, f"{MINISTRAL}:188"),
+    Shape(("ministral-3-14b",), 40, 5120, 32, 8, 128, 16384, f"{MINISTRAL}:204"),
     Shape(("gemma-2-2b",), 26, 2304, 8, 4, 256, 9216, "bridge gemma/gemma2_provider.py:401", extra=GEMMA2),
     Shape(("gemma-2-9b",), 42, 3584, 16, 8, 256, 14336, "bridge gemma/gemma2_provider.py:416", extra=GEMMA2),
     Shape(("gemma-2-27b",), 46, 4608, 32, 16, 128, 36864, "bridge gemma/gemma2_provider.py:431", extra=GEMMA2),
@@ -175,7 +179,7 @@ SHAPES: tuple[Shape, ...] = (
 
 SUFFIXES = (
     "-instruct", "-base", "-chat", "-hf", "-it", "-fp8", "-bf16", "-2507", "-thinking", "-sft", "-rl", "-preview",
-    "-torch_dist", "-8k", "-2501", "-128k", "-pt",
+    "-torch_dist", "-8k", "-2501", "-128k", "-pt", "-2512",
 )  # fmt: skip
 """What a model's name may end with without another shape."""
 

@@ -10,6 +10,7 @@ from meshlint.sources.shell import arithmetic
 from meshlint.sources.shell.assignments import assign
 from meshlint.sources.shell.conditions import words_test
 from meshlint.sources.shell.document import Document, Mark, derived
+from meshlint.sources.shell.filters import sed, tr
 from meshlint.sources.shell.flow import printed, run_document
 from meshlint.sources.shell.functions import call
 from meshlint.sources.shell.lists import line, text_of
@@ -557,6 +558,7 @@ _BUILTINS: dict[str, Callable[[Shell, Words, Mark], str]] = {
     "readlink": _real_path,
     "realpath": _real_path,
     "return": _return,
+    "sed": sed,
     "seq": _seq,
     "set": _set,
     "shift": _shift,
@@ -565,6 +567,7 @@ _BUILTINS: dict[str, Callable[[Shell, Words, Mark], str]] = {
     "tee": _tee,
     "test": _test,
     "trap": _nothing,
+    "tr": tr,
     "true": _true,
     "ulimit": _nothing,
     "wait": _nothing,
