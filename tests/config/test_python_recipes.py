@@ -237,3 +237,27 @@ def recipe() -> ConfigContainer:
     )
     assert [launch.identity for launch in found] == ["recipes.py::recipe"]
     assert data(found[0], CP) == 2
+
+
+@pytest.mark.parametrize("line", ["from pkg import small, other", "from . import small, other"])
+def test_a_package_that_imports_its_modules_from_itself(line: str, tmp_path: Path) -> None:
+    base = (
+        HEAD
+        + """
+def base() -> ConfigContainer:
+    cfg = ConfigContainer(model=GPTModelProvider(num_layers=24))
+    cfg.model.context_parallel_size = 2
+    return cfg
+"""
+    )
+    launch = recipe(
+        tmp_path,
+        """
+from pkg import small
+
+def recipe() -> ConfigContainer:
+    return small.base()
+""",
+        {"pkg/__init__.py": f"{line}\n", "pkg/small.py": base, "pkg/other.py": ""},
+    )
+    assert data(launch, CP) == 2

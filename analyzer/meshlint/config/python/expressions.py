@@ -216,7 +216,10 @@ class Expressions(Machine):
         module = self.module_value(pending.dotted, path, pending.importer)
         if not pending.name:
             return module
-        value = self.module_member(module, pending.name)
+        if path == pending.importer:  # a package that imports from itself: the name there is this very import
+            value: Val | None = self.submodule(module, pending.name)
+        else:
+            value = self.module_member(module, pending.name)
         return value if value is not None else External(f"{pending.dotted}.{pending.name}")
 
     def module_value(self, dotted: str, path: str, importer: str) -> ModuleVal:
@@ -229,6 +232,10 @@ class Expressions(Machine):
             found = self.member(value.module, name)
             if found is not None:
                 return found
+        return self.submodule(value, name)
+
+    def submodule(self, value: ModuleVal, name: str) -> Val | None:
+        """Give a module or package inside a package; None where it has none of the name."""
         path = self.program.inside(value.importer, name)
         return None if path is None else self.module_value(f"{value.dotted}.{name}", path, path)
 
