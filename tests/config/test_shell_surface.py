@@ -119,3 +119,10 @@ def test_an_inner_script_that_is_read_whole(meshlint: CommandLine, tmp_path: Pat
     )
     (launch,) = launches(meshlint, tmp_path, script)
     assert fields(launch)["context_parallel_size"]["written"][0] == "run.sh:7:87"
+
+
+def test_a_list_in_a_default_is_valid(meshlint: CommandLine, tmp_path: Path) -> None:
+    script = f"X=${{X:-['a','b']}}\npython pretrain_gpt.py {SHAPE} --cp-comm-type $X\n"
+    (launch,) = launches(meshlint, tmp_path, script)
+    assert fields(launch)["cp_comm_type"]["data"] == ["a", "b"]
+    assert not [f for f in findings(meshlint, tmp_path) if f["code"] == "MSH003"]

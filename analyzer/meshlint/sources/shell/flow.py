@@ -78,7 +78,9 @@ def _unread(shell: Shell, root: Node) -> Iterator[tuple[Mark, str]]:
             if node.end_byte > node.start_byte:
                 yield shell.mark(node), _near(shell.mark(node))
         else:
-            stack.extend(c for c in reversed(node.children) if c.has_error or c.is_missing)
+            # What stands inside `${...}` is read again by itself, and is unknown where that fails.
+            inner = node.children if node.type != "expansion" else [c for c in node.children if not c.is_error]
+            stack.extend(c for c in reversed(inner) if c.has_error or c.is_missing)
 
 
 def _near(mark: Mark) -> str:
