@@ -154,6 +154,15 @@ def test_expert_tensor_parallel_follows_tp() -> None:
     assert config(launch("megatron-lm", tensor_model_parallel_size="4")).data("expert_tensor_parallel_size") == 4
 
 
+@pytest.mark.parametrize("name", ["megatron-bridge", "nemo2"])
+def test_without_groups_there_is_one_for_each_head(name: str) -> None:
+    heads = {"megatron-bridge": "model.num_attention_heads", "nemo2": "model.config.num_attention_heads"}[name]
+    groups = heads.replace("attention_heads", "query_groups")
+    assert config(launch(name, **{heads: 32})).data("num_query_groups") == 32
+    assert config(launch(name, **{heads: 32, groups: None})).data("num_query_groups") == 32
+    assert config(launch(name, **{heads: 32, groups: 8})).data("num_query_groups") == 8
+
+
 def test_yaml_cfg_skips_the_validator() -> None:
     assert config(launch("megatron-lm")).habit("validates_arguments") is True
     plain = config(launch("megatron-lm", yaml_cfg="x.yaml", num_query_groups=8, num_attention_heads=32))

@@ -114,3 +114,10 @@ if __name__ == "__main__":
     assert value.origins[0].caveat == "--tp is given on the command line"
     assert data(launch, "trainer.strategy.context_parallel_size") == 2
     assert data(launch, "trainer.devices") == "?"
+
+
+def test_ranks_are_nodes_times_devices(tmp_path: Path) -> None:
+    plain = launches(context_of(tmp_path, RECIPE), "nemo2_recipe")[0]
+    assert plain.world is not None
+    assert plain.world.data == 8
+    assert str(plain.world.origins[0].span).startswith("recipes/big.py:19:")

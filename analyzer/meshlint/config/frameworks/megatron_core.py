@@ -274,8 +274,16 @@ def forward_only(*roles: str) -> Callable[[EffectiveConfig], Value | None]:
     return derive
 
 
+def groups_where_none(config: EffectiveConfig, value: Value) -> Value:
+    """Amend `num_query_groups`: null means one for each head (core_v0.16.1 transformer/transformer_config.py:936)."""
+    if value.is_unknown or value.data is not None:
+        return value
+    return heads_where_not_grouped(config) or value
+
+
 AMEND: dict[str, Callable[[EffectiveConfig, Value], Value]] = {
     "expert_tensor_parallel_size": tp_where_none,
     "cp_comm_type": p2p_where_none,
+    "num_query_groups": groups_where_none,
 }
 """What megatron-core itself makes of a null."""

@@ -10,7 +10,7 @@ from meshlint.config.python.explore import Outcome
 from meshlint.config.python.machine import Sink
 from meshlint.config.python.nemo import KNOWLEDGE
 from meshlint.config.python.surface import PythonSurface
-from meshlint.config.value import Value
+from meshlint.config.value import Value, derived_from
 
 
 def _speaks(text: str) -> bool:
@@ -37,8 +37,15 @@ def _entry(sink: Sink) -> str:
 
 
 def _world(launch: Launch) -> Launch:
-    nodes, devices = launch.find("trainer.num_nodes"), launch.find("trainer.devices")
-    return replace(launch, nodes=_number(nodes), gpus_per_node=_number(devices))
+    nodes, devices = _number(launch.find("trainer.num_nodes")), _number(launch.find("trainer.devices"))
+    return replace(launch, nodes=nodes, gpus_per_node=devices, world=_ranks(nodes, devices))
+
+
+def _ranks(nodes: Value | None, devices: Value | None) -> Value | None:
+    """Give nodes times devices; None where one of them is not a number."""
+    if nodes is None or devices is None or not (isinstance(nodes.data, int) and isinstance(devices.data, int)):
+        return None
+    return derived_from(nodes.data * devices.data, "num_nodes times devices", nodes, devices)
 
 
 def _number(value: Value | None) -> Value | None:
