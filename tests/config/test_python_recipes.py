@@ -261,3 +261,25 @@ def recipe() -> ConfigContainer:
         {"pkg/__init__.py": f"{line}\n", "pkg/small.py": base, "pkg/other.py": ""},
     )
     assert data(launch, CP) == 2
+
+
+def test_a_student_that_is_distilled_keeps_its_settings(tmp_path: Path) -> None:
+    files = {
+        "distil.py": HEAD
+        + """
+from megatron.bridge.models.distillation_provider import convert_to_distillation_provider
+from megatron.bridge.training.distill import distill
+
+def main():
+    cfg = ConfigContainer(model=GPTModelProvider(num_layers=16))
+    teacher = GPTModelProvider(num_layers=28)
+    cfg.model = convert_to_distillation_provider(cfg.model, teacher, None)
+    cfg.model.tensor_model_parallel_size = 2
+    distill(config=cfg)
+
+if __name__ == "__main__":
+    main()
+"""
+    }
+    (launch,) = launches(context_of(tmp_path, files), "bridge_recipe")
+    assert (data(launch, "model.num_layers"), data(launch, TP), line(launch, TP)) == (16, 2, 11)

@@ -125,6 +125,9 @@ FORMS: tuple[Form, ...] = (
 
 NOT_LAUNCHERS: dict[str, str] = {
     "Megatron-Bridge/examples/megatron_mimo/llava/prepare_llava_pretrain_audio.sh": "it prepares data",
+    "Megatron-Bridge/examples/models/nemotron/nemotron_vl/conf/nemotron_nano_v2_vl_video.yaml": "no script names it",
+    "Megatron-Bridge/examples/models/qwen/qwen_vl/conf/qwen25_vl_pretrain_override_example.yaml": "no script names it",
+    "Megatron-Bridge/examples/models/qwen/qwen_vl/conf/qwen3_vl_pretrain_override_example.yaml": "no script names it",
     "NeMo/nemo/collections/llm/recipes/finetune_default.py": "its recipe needs a model",
     "RL/examples/configs/recipes/llm/grpo-qwen3-30ba3b-10n8g-megatron-cp2-r3-async.yaml": "another recipe completes it",
     "verl/verl/experimental/fully_async_policy/config/fully_async_ppo_megatron_trainer.yaml": "scripts start it",

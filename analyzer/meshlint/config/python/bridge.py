@@ -244,7 +244,7 @@ def workload(machine: Calls, callee: Val, site: CallSite) -> Val | None:
 
 
 def trains(machine: Calls, callee: Val, site: CallSite) -> tuple[Record | None, Iterable[Row]] | None:
-    """`pretrain(config, step)` and `finetune(config, step)`."""
+    """`pretrain(config, step)`, `finetune(config, step)` and `distill(config)`."""
     config = site.argument(0, "config")
     return (config, rows(config)) if isinstance(config, Record) and config.type == CONTAINER else None
 
@@ -259,6 +259,11 @@ def builds_groups(machine: Calls, callee: Val, site: CallSite) -> tuple[Record |
         for key, value in site.kwargs.items()
     ]
     return provider, (*rows(provider, "model."), *given)
+
+
+def student(machine: Calls, callee: Val, site: CallSite) -> Val | None:
+    """`convert_to_distillation_provider(student, teacher, ...)`: gives the student itself, under another class."""
+    return site.argument(0, "student_provider")
 
 
 def loads(machine: Calls, callee: Val, site: CallSite) -> tuple[Record | None, Iterable[Row]] | None:
@@ -311,6 +316,7 @@ KNOWLEDGE = Knowledge(
         "load_recipe": load_recipe,
         "resolved_benchmark_recipe_metadata": benchmark_metadata,
         "get_workload_base_config": workload,
+        "convert_to_distillation_provider": student,
     },
     reads=READS,
     tracked=TRACKED,
@@ -318,6 +324,7 @@ KNOWLEDGE = Knowledge(
     sinks={
         "pretrain": trains,
         "finetune": trains,
+        "distill": trains,
         "megatron_mimo_pretrain": trains,
         "initialize_model_parallel": builds_groups,
         "provide_distributed_model": builds_groups,
