@@ -76,11 +76,15 @@ def real(root: Path, primary: str, texts: Sequence[str] = ()) -> dict[str, objec
     return dict(flat(config))
 
 
+REACH = 12
+"""Dots in the longest key that `flat` gives; what lies deeper has no reference to be compared with."""
+
+
 def flat(config: Any, prefix: str = "") -> Iterator[tuple[str, object]]:
     """Give every resolvable key of an OmegaConf container in our form: lists of scalars whole, `???` marked."""
     from omegaconf import OmegaConf
 
-    if prefix.count(".") > 12:
+    if prefix.count(".") > REACH:
         return  # a section that holds a reference to itself goes on for ever
     for key in config if OmegaConf.is_dict(config) else range(len(config)):
         name = f"{prefix}{key}"
