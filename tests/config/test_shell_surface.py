@@ -113,7 +113,7 @@ def test_a_script_that_ends_for_another_reason_ends(meshlint: CommandLine, tmp_p
 
 def test_an_inner_script_that_is_read_whole(meshlint: CommandLine, tmp_path: Path) -> None:
     script = (
-        "read -r -d '' INNER <<'EOF' || true\nset -e\ncd /work\npython pretrain_gpt.py \\\n  ${ARGS}\nEOF\n"
+        "read -r -d '' INNER <<'EOF' || true\nset -e\ncd /train\npython pretrain_gpt.py \\\n  ${ARGS}\nEOF\n"
         f'ARGS="{SHAPE} --context-parallel-size 2"\n'
         'srun bash -c "export ARGS=\\"${ARGS}\\"; ${INNER}"\n'
     )
