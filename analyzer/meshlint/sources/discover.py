@@ -7,11 +7,12 @@ In a checkout git names the files (tracked, and untracked ones that are not igno
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from meshlint.sources.git import run_git
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -23,7 +24,6 @@ _PROJECT_MARKS = ("pyproject.toml", "setup.py", "meshlint.toml")
 _SKIPPED_FOLDERS = frozenset(
     {".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache"}
 )
-_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,6 @@ class Scope:
     named: frozenset[str] = frozenset()
     closed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    in_git: bool = False
 
 
 @dataclass(slots=True)
@@ -52,7 +51,6 @@ class Listing:
     base: Path
     files: list[str] = field(default_factory=list)
     closed: list[str] = field(default_factory=list)
-    from_git: bool = False
 
 
 def repository(path: Path) -> Path | None:
@@ -92,7 +90,6 @@ def discover(given: Sequence[str], cwd: Path, exclude: Iterable[str] = (), exclu
         named=frozenset(shown(f) for f in named),
         closed=tuple(sorted(shown(f) for listing in listings for f in listing.closed)),
         missing=tuple(missing),
-        in_git=any(listing.from_git for listing in listings),
     )
 
 
@@ -141,16 +138,12 @@ def _list(base: Path, paths: Iterable[Path]) -> Listing:
 
 
 def _git_files(base: Path) -> Listing | None:
-    command = [*_GIT, "-C", str(base), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    environment["GIT_OPTIONAL_LOCKS"] = "0"
-    try:
-        done = subprocess.run(command, capture_output=True, check=True, env=environment, timeout=60)
-    except (OSError, subprocess.SubprocessError):
+    listed = run_git(base, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    if listed is None:
         return None
-    names = [os.fsdecode(raw) for raw in done.stdout.split(b"\0") if raw and not raw.endswith(b"/")]
+    names = [os.fsdecode(raw) for raw in listed.split(b"\0") if raw and not raw.endswith(b"/")]
     top = _top(base)
-    return Listing(base, [top + name for name in names[:MAX_FILES]], from_git=True)
+    return Listing(base, [top + name for name in names[:MAX_FILES]])
 
 
 def walk(base: Path, deep: bool = True) -> Listing:

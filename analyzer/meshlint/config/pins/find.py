@@ -15,7 +15,7 @@ from meshlint.config.pins import readers
 from meshlint.config.surface import Context
 from meshlint.config.value import Kind, Origin, written
 from meshlint.place import Span
-from meshlint.sources.gitlinks import gitlinks
+from meshlint.sources.git import gitlinks
 from meshlint.sources.tree import Text, Unreadable
 
 CHECKOUTS: tuple[tuple[str, str], ...] = (

@@ -1,4 +1,4 @@
-"""Submodule commits of a checkout, from git's own index; nothing of the checkout is executed."""
+"""Asking git about a checkout: reading commands only, with everything off by which a checkout could run code."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-TIMEOUT_S = 10
+TIMEOUT_S = 60
+_READING = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
 def run_git(root: Path, *arguments: str) -> bytes | None:
-    """Run a reading git command in `root` with hooks, monitors and prompts off; None where git is absent or refuses."""
-    command = ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C", str(root), *arguments]
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    """Run a reading git command in `root`; None where git is absent, refuses or takes too long.
+
+    Variables of git are left behind: inside a hook they name the hook's own index and folder.
+    """
+    command = [*_READING, "-C", str(root), *arguments]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, env=environment, check=False)
     except (OSError, subprocess.TimeoutExpired):
