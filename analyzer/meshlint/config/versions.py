@@ -1,8 +1,7 @@
 """Which versions of each library are judged: the supported releases, narrowed by whatever pins them.
 
 The order of belief: the command line and the settings, the launch's own words (its image), files near it, what
-another pinned library brings along, the environment that meshlint itself runs in. With none of them, every supported
-release is judged.
+another pinned library brings along. With none of them, every supported release is judged.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from meshlint.config.value import Kind, Origin, Value, written
 
 def resolve(launch: Launch, framework: Framework, context: Context) -> dict[str, Resolved]:
     """Give, for each library of the framework, the releases that its pins admit."""
-    given = _by_library((*launch.pins, *context.pins), last_wins=True)
+    given = {pin.library: (pin,) for pin in (*launch.pins, *context.pins)}
     near = find(launch.place.path, context)
     resolved: dict[str, Resolved] = {}
     libraries = sorted(framework.libraries, key=lambda name: name != "megatron-bridge")
     for library in libraries:
-        pins = given.get(library) or near.get(library) or _carried(library, resolved) or _installed(library, context)
+        pins = given.get(library) or near.get(library) or _carried(library, resolved)
         resolved[library] = narrow(library, pins)
     return resolved
 
@@ -68,13 +67,6 @@ def _floor(version: str) -> Version:
         return Version("0")
 
 
-def _by_library(pins: Iterable[Pin], last_wins: bool) -> Mapping[str, tuple[Pin, ...]]:
-    found: dict[str, tuple[Pin, ...]] = {}
-    for pin in pins:
-        found[pin.library] = (pin,) if last_wins else (*found.get(pin.library, ()), pin)
-    return found
-
-
 def _carried(library: str, resolved: Mapping[str, Resolved]) -> tuple[Pin, ...]:
     bridge = resolved.get("megatron-bridge")
     if bridge is None or bridge.pin is None or library == "megatron-bridge":
@@ -89,15 +81,3 @@ def _carried(library: str, resolved: Mapping[str, Resolved]) -> tuple[Pin, ...]:
 
 def _derived(specifier: str, note: str, behind: Value) -> Value:
     return written(specifier, Origin(Kind.DERIVED, specifier, surface="pin", note=note), *behind.origins)
-
-
-def _installed(library: str, context: Context) -> tuple[Pin, ...]:
-    if "installed" not in context.shared:
-        return ()
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        found = version(library).split("+", 1)[0]
-    except PackageNotFoundError:
-        return ()
-    return (Pin(library, f"=={found}", written(found, Origin(Kind.DERIVED, found, note="this environment"))),)
