@@ -55,10 +55,6 @@ class Axes:
             raise KeyError(name)
         return 1 << self.leaves.index(name)
 
-    def knows(self, name: str) -> bool:
-        """Say whether `name` is a leaf, a parent or the world."""
-        return name == "world" or name in self.leaves or any(parent == name for parent, _ in self.children)
-
     def extended(self, name: str, *, below: tuple[str, ...] = (), fastest: bool = False) -> Axes:
         """Add a dense dim (slowest unless `fastest`), or a parent over existing leaves if `below` is given."""
         if below:

@@ -39,10 +39,6 @@ class Group:
         members, lists = self.members, self.lists
         return (self.dims, -1 if members is None else members.id, -1 if lists is None else lists.id)
 
-    def same_partition(self, other: Group) -> bool:
-        """Say whether both split the ranks alike."""
-        return self.partition == other.partition
-
     def may_equal(self, other: Group) -> bool:
         """Say whether both may be one communicator: equal partition, and no two known identities that differ."""
         if self.partition != other.partition:

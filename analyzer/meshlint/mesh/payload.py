@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from meshlint.mesh.blame import Fault
 from meshlint.mesh.choose import RANK_CAP, meshes
 from meshlint.mesh.dims import Axes, Mesh
 from meshlint.mesh.evaluate import Unresolvable
@@ -76,12 +75,6 @@ def staged_mesh(term: Node, axes: Axes) -> Mesh | None:
             if widened.world <= RANK_CAP:
                 return widened
     return None
-
-
-def receivers_differ(fault: Fault, packed: Callable[[str], bool]) -> bool:
-    """Say whether every unmatched event of a fault carries a packed key (PKD007)."""
-    ops = [op for item in (fault.stuck, *fault.also) for _, op in item.arrived]
-    return bool(ops) and all(any(packed(key) for key in op.keys) for op in ops)
 
 
 def _unmatched(run: Run, axes: Axes) -> tuple[tuple[int, ...], tuple[str, ...]]:

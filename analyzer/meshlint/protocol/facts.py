@@ -42,9 +42,6 @@ from typing import Any
 
 Node = tuple[Any, ...]
 
-ENGINE = 1
-"""Raised whenever the lowered form changes; part of every cache key."""
-
 MAX_DEPTH = 64
 """Expressions and statements nested deeper are cut off; no person writes them."""
 

@@ -73,15 +73,6 @@ def parse_override(text: str) -> Override:
         return Override(action, key, package, reason=str(problem))
 
 
-def is_override(text: str) -> bool:
-    """Say whether a word has the form of an override, as opposed to an option or a file."""
-    try:
-        parse_override(text)
-    except NotParsed:
-        return False
-    return True
-
-
 def _action(text: str) -> tuple[Action, str]:
     if text.startswith("++"):
         return Action.FORCE, text[2:]

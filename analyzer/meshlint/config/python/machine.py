@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -168,7 +169,7 @@ class Knowledge:
     """Says by its path that a module's functions are not followed: a library's own works, no config is made there."""
 
 
-class Machine:
+class Machine(ABC):
     """One run. The mixins `Expressions`, `Calls` and `Statements` complete it."""
 
     def __init__(
@@ -205,29 +206,29 @@ class Machine:
 
     # What the mixins give.
 
+    @abstractmethod
     def evaluate(self, node: ast.expr) -> Val:
         """Give an expression's value."""
-        raise NotImplementedError
 
+    @abstractmethod
     def call(self, callee: Val, site: CallSite) -> Val:
         """Call a value."""
-        raise NotImplementedError
 
+    @abstractmethod
     def call_function(self, function: Func, site: CallSite, receiver: Val | None = None) -> Val:
         """Call a function of the tree."""
-        raise NotImplementedError
 
+    @abstractmethod
     def execute(self, body: Iterable[ast.stmt]) -> str:
         """Run statements; gives why they ended: an empty string, `return`, `raise`, `break` or `continue`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def assign(self, target: ast.expr, value: Val, source: ast.expr | None = None) -> None:
         """Assign to a target of any form; `source` is the expression that gave the value."""
-        raise NotImplementedError
 
+    @abstractmethod
     def set_attribute(self, base: Val, name: str, value: Val, uses: tuple[Origin, ...] = ()) -> None:
         """Write an attribute of a value."""
-        raise NotImplementedError
 
     # Bounds.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from meshlint.config.value import Data
@@ -84,6 +84,3 @@ def _variant(kind: str, config: Mapping[str, Any]) -> str | None:
     if kind in DELTA_MODELS:
         return "gated_delta_net"
     return "dsa" if _number(config, ("index_topk",)) is not None else None
-
-
-Reader = Callable[[Text], Mapping[str, Data]]
