@@ -5,16 +5,57 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from meshlint.models import accelerate, device_mesh, lightning, megatron_core, torch_distributed, training
+from meshlint.models import (
+    accelerate,
+    colossalai,
+    composer,
+    deepspeed,
+    device_mesh,
+    fairseq2,
+    lightning,
+    megatron_bridge,
+    megatron_core,
+    megatron_training,
+    ms_swift,
+    nemo,
+    nemo_rl,
+    olmo_core,
+    openrlhf,
+    python_runtime,
+    slime,
+    torch_distributed,
+    torch_fsdp,
+    torchmetrics,
+    torchtitan,
+    trl,
+    verl,
+)
 from meshlint.models.entry import Entry
 
 LIBRARIES: tuple[tuple[Entry, ...], ...] = (
     torch_distributed.ENTRIES,
     device_mesh.ENTRIES,
+    torch_fsdp.ENTRIES,
     megatron_core.ENTRIES,
     accelerate.ENTRIES,
     lightning.ENTRIES,
-    training.ENTRIES,
+    torchmetrics.ENTRIES,
+    openrlhf.ENTRIES,
+    python_runtime.ENTRIES,
+    megatron_training.ENTRIES,
+    megatron_bridge.ENTRIES,
+    nemo.ENTRIES,
+    composer.ENTRIES,
+    colossalai.ENTRIES,
+    verl.ENTRIES,
+    nemo_rl.ENTRIES,
+    slime.ENTRIES,
+    ms_swift.ENTRIES,
+    deepspeed.ENTRIES,
+    torchtitan.ENTRIES,
+    trl.ENTRIES,
+    olmo_core.ENTRIES,
+    fairseq2.ENTRIES,
 )
 """The models that come with meshlint."""
 
