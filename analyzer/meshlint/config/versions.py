@@ -1,7 +1,8 @@
 """Which versions of each library are judged: the supported releases, narrowed by whatever pins them.
 
-The order of belief: the command line and the settings, the launch's own words (its image), files near it, what
-another pinned library brings along. With none of them, every supported release is judged.
+The order of belief: the command line and the settings, the launch's own words (its image), files near it (a checkout,
+locks, requirements, images, submodules), an installed environment, what another pinned library brings along. With none
+of them, every supported release is judged.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from packaging.version import InvalidVersion, Version
 
 from meshlint.config.effective import Resolved
 from meshlint.config.framework import Framework
+from meshlint.config.installed import environments
 from meshlint.config.launch import Launch, Pin
 from meshlint.config.pins.find import find
 from meshlint.config.pins.tables import BRIDGE_CARRIES, RELEASES
@@ -26,7 +28,7 @@ def resolve(launch: Launch, framework: Framework, context: Context) -> dict[str,
     resolved: dict[str, Resolved] = {}
     libraries = sorted(framework.libraries, key=lambda name: name != "megatron-bridge")
     for library in libraries:
-        pins = given.get(library) or near.get(library) or _carried(library, resolved)
+        pins = given.get(library) or near.get(library) or _installed(library, context) or _carried(library, resolved)
         resolved[library] = narrow(library, pins)
     return resolved
 
@@ -65,6 +67,18 @@ def _floor(version: str) -> Version:
         return Version(text)
     except InvalidVersion:
         return Version("0")
+
+
+def _installed(library: str, context: Context) -> tuple[Pin, ...]:
+    """Give what the nearest environment that has the library says."""
+    for environment in environments(context):
+        version = environment.version(library)
+        if version is not None:
+            note = f"installed in {environment.label}"
+            return (
+                Pin(library, f"=={version}", written(version, Origin(Kind.DERIVED, version, None, "pin", note=note))),
+            )
+    return ()
 
 
 def _carried(library: str, resolved: Mapping[str, Resolved]) -> tuple[Pin, ...]:

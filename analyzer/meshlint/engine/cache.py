@@ -29,7 +29,7 @@ RACY = 2.0
 MAX_BYTES = 64 * 1024 * 1024
 CODE = (".py", ".json", ".tsv")
 """Files of a package that decide what a run says."""
-VARIABLES = ("HF_HUB_CACHE", "HF_HOME", "HOME")
+VARIABLES = ("HF_HUB_CACHE", "HF_HOME", "HOME", "VIRTUAL_ENV")
 """Variables of this process that decide where a run may look."""
 
 
@@ -167,6 +167,10 @@ def _content(file: Path) -> str:
     import hashlib
 
     try:
+        if file.is_dir():
+            return hashlib.sha256(
+                "\0".join(sorted(p.name for p in file.iterdir())).encode("utf-8", "surrogatepass")
+            ).hexdigest()
         return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
     except OSError:
         return ""

@@ -47,6 +47,7 @@ class Tree:
     _texts: dict[Path, Text | Unreadable] = field(default_factory=dict)
     _places: dict[str, Path | str] = field(default_factory=dict)
     _folders: dict[str, str] = field(default_factory=dict)
+    _noted: set[str] = field(default_factory=set)
 
     def admit(self, folder: Path) -> None:
         """Allow reading of one more folder: the data of an installed package that a launch names."""
@@ -55,6 +56,10 @@ class Tree:
             self.roots = (*self.roots, real)
             self._texts = {file: text for file, text in self._texts.items() if isinstance(text, Text)}
             self._places.clear()
+
+    def note(self, folder: Path) -> None:
+        """Note that a folder was looked at without being read: what a run says depends on what is in it."""
+        self._noted.add(str(folder))
 
     def shown(self, file: Path) -> str:
         """Give the path as it is shown: POSIX, relative to the root where it lies inside."""
@@ -102,7 +107,7 @@ class Tree:
     def looked(self) -> frozenset[str]:
         """Give every path that was looked at, as shown, found or not."""
         found = (str(place) if isinstance(place, Path) else text for text, place in self._places.items())
-        return frozenset(self.shown(Path(text)) for text in (*self._places, *found))
+        return frozenset(self.shown(Path(text)) for text in (*self._places, *found, *self._noted))
 
     def read(self, path: str | Path, beside: str = "") -> Text:
         """Read a text file, or raise Unreadable with the reason in one sentence."""

@@ -8,7 +8,7 @@ from meshlint.config.fields import FIELDS
 from meshlint.config.python.calls import Calls
 from meshlint.config.python.flatten import rows
 from meshlint.config.python.machine import CallSite, Knowledge, Row
-from meshlint.config.python.recipes import CONTAINER
+from meshlint.config.python.recipes import CONTAINER, PACKAGES, is_named_so
 from meshlint.config.python.values import (
     NONE,
     Bound,
@@ -243,6 +243,22 @@ def workload(machine: Calls, callee: Val, site: CallSite) -> Val | None:
     return None
 
 
+_SECTIONS = ("model", "train", "dataset", "ddp", "dist", "optimizer", "scheduler", "checkpoint", "tokenizer", "logger")
+
+
+def outside(machine: Calls, dotted: str, site: CallSite) -> Val | None:
+    """A recipe whose source is not in reach: a config of which only the lines after it are known."""
+    package = next((p for p in PACKAGES if dotted.startswith(f"{p}.")), None)
+    if package is None or not is_named_so(dotted.rpartition(".")[2]):
+        return None
+    reason = f"the recipe `{dotted.rpartition('.')[2]}` is not in reach: {machine.program.lacking('megatron-bridge')}"
+    origins = (machine.origin(site.node),)
+    made = Record(CONTAINER, None, {}, reason, None, origins)
+    for name in _SECTIONS:
+        machine.write(made, name, Record("", None, {}, reason, None, origins))
+    return made
+
+
 def trains(machine: Calls, callee: Val, site: CallSite) -> tuple[Record | None, Iterable[Row]] | None:
     """`pretrain(config, step)`, `finetune(config, step)` and `distill(config)`."""
     config = site.argument(0, "config")
@@ -331,6 +347,7 @@ KNOWLEDGE = Knowledge(
         "load_megatron_model": loads,
     },
     has=frozenset(FIELDS) - {"cuda_graph_modules"},
+    outside=outside,
     opaque=opaque,
     quiet=frozenset(_QUIET.split()),
 )

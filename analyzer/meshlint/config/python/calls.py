@@ -127,6 +127,9 @@ class Calls(Expressions):
             return self.unknown(site.node, "it is no function that was read", callee)
         if name[:1].isupper():
             return self.outside_object(callee, name, site)
+        made = self.knowledge.outside(self, callee.dotted, site)
+        if made is not None:
+            return made
         if name not in _SILENT and name not in self.knowledge.quiet:
             self._taint_all(site, f"`{name}` of a library that was not read may change it")
         return self.unknown(site.node, f"`{callee.dotted}` is not in what was read")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from meshlint.config.launch import Branch
 from meshlint.config.python.flatten import Writes, data_of, rows
@@ -131,7 +132,8 @@ class Session:
             failed = failed or value.reason
         machine.undo(0)
         branches = tuple(Branch(site.text, taken, site.span) for site, taken in decisions.items())
-        return Outcome(record, found, tuple(machine.sinks), tuple(machine.touched), branches, failed, cut)
+        reads = tuple(self.program.tree.shown(Path(path)) if path[:1] == "/" else path for path in machine.touched)
+        return Outcome(record, found, tuple(machine.sinks), reads, branches, failed, cut)
 
     def _undecided(self, outcome: Outcome, decisions: Mapping[Site, bool]) -> Site | None:
         interesting = self.knowledge.interesting

@@ -165,6 +165,8 @@ class Knowledge:
     """Attributes that the library's config classes have, where a class was not read."""
     own: frozenset[str] = frozenset()
     """Attributes that the library's own config classes alone have: none comes from a class that was not read."""
+    outside: Callable[[Any, str, CallSite], Val | None] = lambda machine, dotted, site: None
+    """What a call of a function gives that is in no source in reach, by its dotted name; None: unknown."""
     opaque: Callable[[str], bool] = lambda path: False
     """Says by its path that a module's functions are not followed: a library's own works, no config is made there."""
 

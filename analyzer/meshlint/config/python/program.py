@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from meshlint.config import installed
 from meshlint.config.python.values import Val
 from meshlint.config.surface import Context
 from meshlint.place import Span
@@ -32,6 +34,10 @@ class Program:
     tree: Tree
     files: tuple[str, ...]
     problems: list[tuple[Span, str]] = field(default_factory=list)
+    beyond: Callable[[str], Path | None] = lambda _: None
+    """Gives the installed file or folder of a dotted name that the tree does not have."""
+    lacking: Callable[[str], str] = lambda name: f"{name} is not in what was read"
+    """Says why the source of a distribution is not in reach."""
     _modules: dict[str, Module | None] = field(default_factory=dict)
     _paths: frozenset[str] = frozenset()
     _folders: frozenset[str] = frozenset()
@@ -96,7 +102,14 @@ class Program:
         for path in (f"{target}.py", f"{target}/__init__.py"):
             if path in self._paths or (path.startswith("/") and self.tree.exists(path)):
                 return path
-        return target if target in self._folders else None
+        return target if target in self._folders or self._is_outer_folder(target) else None
+
+    def _is_outer_folder(self, target: str) -> bool:
+        """Say whether a path is a folder of an installed package, such as a part without `__init__.py`."""
+        try:
+            return target.startswith("/") and self.tree.locate(target).is_dir()
+        except (Unreadable, OSError):
+            return False
 
     def _search(self, dotted: str, folder: str) -> str | None:
         rest = dotted.replace(".", "/")
@@ -107,7 +120,11 @@ class Program:
         found = [path for path in self._by_tail.get(tail, ()) if self._roots(path, rest)]
         if found:
             return min(found, key=lambda p: (not p.endswith(".py"), -_shared(p, folder), len(p), p))
-        return near or self._installed(rest)
+        return near or self._installed(rest) or self._beyond(dotted)
+
+    def _beyond(self, dotted: str) -> str | None:
+        found = self.beyond(dotted)
+        return str(found) if found is not None else None
 
     def _roots(self, path: str, rest: str) -> bool:
         """Say whether `path` is `rest` under a folder that is no package itself."""
@@ -138,7 +155,12 @@ def program_of(context: Context) -> Program:
     """Give the one program of a context."""
     known = context.shared.get("python")
     if not isinstance(known, Program):
-        known = context.shared["python"] = Program(context.tree, context.files)
+        known = context.shared["python"] = Program(
+            context.tree,
+            context.files,
+            beyond=lambda dotted: installed.locate(dotted, context),
+            lacking=lambda name: installed.missing(name, context),
+        )
     return known
 
 

@@ -47,10 +47,11 @@ def is_candidate(node: ast.FunctionDef) -> bool:
     """Say whether a function could be a recipe; a base that needs arguments is judged at its callers."""
     if takes_config(node) or (node.name.startswith("_") and needs_arguments(node)):
         return False
-    return annotated(node) or (node.returns is None and _named_so(node.name))
+    return annotated(node) or (node.returns is None and is_named_so(node.name))
 
 
-def _named_so(name: str) -> bool:
+def is_named_so(name: str) -> bool:
+    """Say whether a function's name is that of a recipe."""
     return any(part in name for part in ("config", "recipe", "pretrain", "finetune", "sft", "peft"))
 
 
