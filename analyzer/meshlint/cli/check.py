@@ -51,7 +51,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
     _print(report, values["form"], _colour(values["color"]), values["verbose"])
     for form, file in targets:
         _write(report, form, file)
-    return _status(report, values["fail_level"] or settings.fail_level, values["require_launch"])
+    return _status(report, values["fail_level"] or settings.fail_level, values["require_launch"], words is not None)
 
 
 def _targets(outputs: tuple[str, ...]) -> list[tuple[str, Path]]:
@@ -96,7 +96,7 @@ def _write(report: Report, form: str, file: Path) -> None:
         raise click.UsageError(f"`{file}` cannot be written: {error.strerror}") from None
 
 
-def _status(report: Report, fail_level: str, require_launch: bool) -> int:
+def _status(report: Report, fail_level: str, require_launch: bool, of_command: bool = False) -> int:
     for failure in report.failures:
         click.echo(f"meshlint: internal error: {failure}", err=True)
     if report.failures:
@@ -105,6 +105,9 @@ def _status(report: Report, fail_level: str, require_launch: bool) -> int:
     if any(f.severity.rank >= least and not f.suppressed and not f.baselined for f in report.findings):
         return 1
     if not report.coverage:
-        click.echo(f"meshlint: no launch is in scope ({report.files} files looked at)", err=True)
+        looked = "the command behind `--` is no launch that meshlint knows"
+        if not of_command:
+            looked = f"no launch is in scope ({report.files} files looked at)"
+        click.echo(f"meshlint: {looked}", err=True)
         return 2 if require_launch else 0
     return 0

@@ -70,7 +70,7 @@ def name_command(words: Sequence[str], environ: Mapping[str, str], folder: Path,
 def of_tree(tree: Tree, named: Iterable[tuple[str, Path]] = ()) -> tuple[Environment, ...]:
     """Give the environments around a tree; `named` are further ones with their labels."""
     found: dict[Path, Environment] = {}
-    for label, prefix in (*_near(tree.root), *_active(), *named):
+    for label, prefix in (*_near(tree), *_active(), *named):
         for packages in _package_folders(prefix, tree):
             found.setdefault(packages, Environment(label, packages, _listed(packages)))
     for packages in _package_folders(Path(sys.prefix), tree):
@@ -119,8 +119,10 @@ def _is_folder(path: Path, tree: Tree) -> bool:
         return False
 
 
-def _near(root: Path) -> Iterator[tuple[str, Path]]:
-    return ((name, root / name) for name in (".venv", "venv"))
+def _near(tree: Tree) -> Iterator[tuple[str, Path]]:
+    """Give `.venv` and `venv` at the top of the tree, and beside the paths that a person gave."""
+    folders = dict.fromkeys((tree.root, *tree.roots))
+    return ((tree.shown(folder / name), folder / name) for folder in folders for name in (".venv", "venv"))
 
 
 def _active() -> Iterator[tuple[str, Path]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from meshlint.config.effective import option
 from meshlint.config.fields import FIELDS
@@ -156,7 +156,23 @@ def command_launches(
     """Give the launches of a command line in the environment of this process, each with its variants."""
     from meshlint.config.commands.argv import PATH, from_argv
 
-    yield from _grouped(from_argv(words, os.environ, context), PATH, "the command line", context, options, failures)
+    folder = _folder(options.cwd, context.tree)
+    found = from_argv(words, os.environ, context, folder)
+    yield from _grouped(found, PATH, "the command line", context, options, failures)
+
+
+def _folder(cwd: Path, tree: Tree) -> str:
+    """Give the current folder as shown; empty where it is the root."""
+    real = cwd.resolve()
+    return "" if real == tree.root else tree.shown(real)
+
+
+def missing_program(words: Sequence[str], cwd: Path) -> str | None:
+    """Give the program file that a command names and that is not there, or None."""
+    from meshlint.config.commands.argv import program_file
+
+    file = program_file(words)
+    return file if file is not None and not os.path.lexists(cwd / file) else None
 
 
 def overlay(launch: Launch, options: Options) -> Launch:

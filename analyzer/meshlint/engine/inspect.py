@@ -20,7 +20,7 @@ from meshlint.engine import gather
 from meshlint.engine.judge import Ground, judge
 from meshlint.engine.options import Options, UsageError
 from meshlint.engine.ruleset import load, nearest
-from meshlint.engine.run import scope_of
+from meshlint.engine.run import scope_of, scope_of_command
 from meshlint.rule import LaunchRule
 from meshlint.sources.discover import Scope
 
@@ -82,7 +82,7 @@ def inspect(
     Raises UsageError for what cannot be asked.
     """
     rule = _rule(why) if why else None
-    scope = scope_of(paths, options)
+    scope = scope_of(paths, options) if command is None else scope_of_command(command, options)
     context = gather.context_of(scope, options)
     failures: list[str] = []
     if command is None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from posixpath import join
 
 from meshlint.config.command import Command, Word
 from meshlint.config.commands.dispatch import launches_of
 from meshlint.config.commands.launchers import Peeled, peel
+from meshlint.config.hydra.program import program
+from meshlint.config.installed import name_command
 from meshlint.config.launch import Launch
 from meshlint.config.surface import Context
 from meshlint.config.value import Kind, Origin, State, Value
@@ -25,8 +28,12 @@ def text_of(argv: Sequence[str]) -> str:
     return shlex.join(argv)
 
 
-def from_argv(argv: Sequence[str], environ: Mapping[str, str], context: Context) -> Iterator[Launch]:
-    """Give the launches of a command line; `bash script.sh ...` and `bash -c ...` are followed into the script."""
+def from_argv(argv: Sequence[str], environ: Mapping[str, str], context: Context, folder: str = "") -> Iterator[Launch]:
+    """Give the launches of a command line; `bash script.sh ...` and `bash -c ...` are followed into the script.
+
+    `folder` is where the command would run, as shown.
+    """
+    name_command(argv, environ, context.tree.root / folder, context)
     environment = {
         **{name: Value(State.SET, value, (Origin(Kind.OPTION, text=name),)) for name, value in environ.items()},
         **context.environment,
@@ -34,7 +41,8 @@ def from_argv(argv: Sequence[str], environ: Mapping[str, str], context: Context)
     peeled = peel(_words(argv), environment)
     script = _script(peeled)
     if script is not None:
-        yield from _followed(*script, environment, context)
+        path, text, arguments = script
+        yield from _followed(path if text is not None else join(folder, path), text, arguments, environment, context)
         return
     reader = context.reader()
     command = Command(
@@ -43,13 +51,24 @@ def from_argv(argv: Sequence[str], environ: Mapping[str, str], context: Context)
         scope="command 1",
         place=Span(PATH, 1, 1, 1, len(text_of(argv)) + 1),
         surface=SURFACE,
-        folder="",
+        folder=folder,
         environment=peeled.environment,
         nodes=peeled.nodes,
         gpus_per_node=peeled.gpus_per_node,
         world=peeled.world,
     )
     yield from launches_of(command, reader, context)
+
+
+def program_file(argv: Sequence[str]) -> str | None:
+    """Give the file of the program or shell script that a command starts, as written; None where it names none."""
+    peeled = peel(_words(argv), {})
+    script = _script(peeled)
+    if script is not None:
+        return script[0] if script[1] is None else None
+    command = Command(peeled.words, PATH, "command 1", Span(PATH, 1))
+    found = program(command)
+    return found.script or None if found is not None else None
 
 
 def _words(argv: Sequence[str]) -> list[Word]:

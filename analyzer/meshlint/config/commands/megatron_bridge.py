@@ -11,7 +11,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping
 
-from meshlint.config.command import Command, Word
+from meshlint.config.command import Command
+from meshlint.config.commands.python_file import argv_of
 from meshlint.config.hydra.program import Program, locate, program
 from meshlint.config.launch import Launch
 from meshlint.config.python.explore import Outcome, Session
@@ -19,7 +20,7 @@ from meshlint.config.python.machine import Row
 from meshlint.config.python.program import Module
 from meshlint.config.python.recipes import run_by_name
 from meshlint.config.python.surface import split
-from meshlint.config.python.values import Leaf, Piece, Unknown
+from meshlint.config.python.values import Leaf, Unknown
 from meshlint.config.surface import Context
 from meshlint.config.surfaces.bridge_recipe import SURFACE, entry_of
 from meshlint.sources.tree import Reader
@@ -53,7 +54,7 @@ class MegatronBridge:
         if found is None:
             return
         session = SURFACE.session(context)
-        argv = tuple(_value(word) for word in found.words)
+        argv = argv_of(found.words)
         path = _script(found, command, reader)
         module = session.program.module(path) if path is not None else None
         made = list(_followed(session, module, argv, command, reader)) if module is not None else []
@@ -71,13 +72,6 @@ def _script(found: Program, command: Command, reader: Reader) -> str | None:
     if stand_in is not None:
         wanted = posixpath.join(posixpath.dirname(wanted), stand_in)
     return locate(wanted.removeprefix("/opt/Megatron-Bridge/"), command, reader)
-
-
-def _value(word: Word) -> Leaf | Unknown:
-    if word.text is not None:
-        return Leaf(word.text, word.origins)
-    pieces = (Piece(word.known, word.origins), Piece(None, word.origins, word.reason)) if word.known else ()
-    return Unknown(word.reason, word.origins, pieces=pieces, several=word.several)
 
 
 def _followed(

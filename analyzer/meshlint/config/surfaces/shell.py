@@ -35,7 +35,20 @@ FLAG_STYLE = ("megatron-lm", "slime", "ms-swift")
 _STARTS = (".py", "torchrun", "torch.distributed", "megatron ", " -m ")
 _BRINGS = ("source ", ". ")
 """What brings in commands that stand elsewhere."""
-_TOPICS = ("train", "--num-layers", "megatron", "parallel", "verl", "nemo", "recipe", "grpo", "run_", "swift")
+_TOPICS = (
+    "train",
+    "--num-layers",
+    "megatron",
+    "parallel",
+    "verl",
+    "nemo",
+    "recipe",
+    "grpo",
+    "run_",
+    "swift",
+    "pipeline",
+    "torchrun",
+)
 
 
 class Shell:

@@ -69,19 +69,23 @@ class SlimePython:
 
     def launches(self, path: str, context: Context) -> Iterator[Launch]:
         """Give the launches of a launcher, with their variants."""
+        yield from self.started(path, context)
+
+    def started(self, path: str, context: Context, argv: tuple[Leaf | Unknown, ...] | None = None) -> Iterator[Launch]:
+        """Give what a launcher starts, with these arguments where they are known."""
         program = program_of(context)
         module = program.module(path)
         if module is None:
             return
         environment = {name: value.data for name, value in context.environment.items() if value.is_set}
         session = Session.over(program, NAME, KNOWLEDGE, environment)
-        for outcome in _outcomes(session, module):
+        for outcome in _outcomes(session, module, argv):
             for number, sink in enumerate(outcome.sinks):
                 yield from _launches(session, module, outcome, sink, number, context)
 
 
-def _outcomes(session: Session, module: Module) -> list[Outcome]:
-    found = session.script(module) if has_main(module.source.tree) else []
+def _outcomes(session: Session, module: Module, argv: tuple[Leaf | Unknown, ...] | None) -> list[Outcome]:
+    found = session.script(module, argv) if has_main(module.source.tree) else []
     if any(outcome.sinks for outcome in found):
         return found
     callers = starters(module.source.tree, frozenset((STARTS,)))
