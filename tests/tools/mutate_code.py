@@ -145,7 +145,12 @@ class Source:
 
     def segment(self, node: ast.AST) -> str:
         """Give the text of a node on one line."""
-        return " ".join((ast.get_source_segment(self.text, node) or "").split())
+        first, start = node.lineno - 1, node.col_offset  # type: ignore[attr-defined]
+        last, end = node.end_lineno - 1, node.end_col_offset  # type: ignore[attr-defined]
+        lines = [line.encode() for line in self.lines[first : last + 1]]
+        lines[-1] = lines[-1][:end]
+        lines[0] = lines[0][start:]
+        return " ".join(b" ".join(lines).decode(errors="replace").split())
 
     def edited(self, first: int, last: int, new: Iterable[str]) -> str:
         """Give the text with lines `first` to `last` replaced."""
