@@ -95,6 +95,39 @@ def test_sections_of_such_a_recipe_can_have_names_of_their_own(tmp_path: Path) -
     assert data(launch, CP) == 4
 
 
+def test_what_every_recipe_gives_makes_a_warning(tmp_path: Path, meshlint: CommandLine) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(SCRIPT.replace("small_pretrain", "llama3_8b_pretrain"))
+    words = ("--format", "json", "--pin", "megatron-bridge=0.3.0", "--pin", "transformer-engine=2.8.0")
+    run = meshlint("check", *words, file)
+    (finding,) = json.loads(run.out)["findings"]
+    assert (finding["code"], finding["severity"], finding["line"]) == ("HCP001", "warning", 8)
+    file.write_text(file.read_text().replace("llama3_8b", "qwen3_next_80b"))
+    assert json.loads(meshlint("check", *words, file).out)["findings"] == []
+
+
+def test_a_config_that_cannot_be_followed_is_a_launch_all_the_same(tmp_path: Path) -> None:
+    script = """
+        import sys
+        from megatron.bridge import recipes
+        from megatron.bridge.training.pretrain import pretrain
+
+        pretrain(getattr(recipes, sys.argv[1])(), None)
+        """
+    (launch,) = launches(listed(tmp_path, script), "bridge_recipe")
+    assert data(launch, CP) == "?"
+
+
+def test_a_runner_is_judged_with_the_recipe_that_its_caller_names(tmp_path: Path) -> None:
+    script = """
+        from megatron.bridge.training.pretrain import pretrain
+
+        def run(config):
+            pretrain(config, None)
+        """
+    assert launches(listed(tmp_path, script), "bridge_recipe") == []
+
+
 def test_versions_come_from_the_environment_last(tmp_path: Path) -> None:
     tree(tmp_path, {}, "megatron_core-0.16.1", "transformer_engine_cu12-2.8.0+abc", "torch-2.9.0+cu128", "wheel-1.0")
     context = listed(tmp_path)
@@ -175,3 +208,34 @@ def test_what_is_installed_later_is_judged_anew(tmp_path: Path, meshlint: Comman
     assert second.status == 1
     (coverage,) = json.loads(second.out)["coverage"]
     assert coverage["versions"]["megatron-bridge"] == "0.4.0"
+
+
+NEMO = """\
+import nemo_run as run
+from nemo.collections import llm
+
+recipe = llm.llama3_8b.pretrain_recipe(name="x", num_nodes=2, num_gpus_per_node=8)
+recipe.trainer.strategy.context_parallel_size = 4
+recipe.model.config.cp_comm_type = "a2a+p2p"
+"""
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["run.run(recipe)\n", "with run.Experiment('x') as exp:\n    exp.add(recipe, executor=None)\n    exp.run()\n"],
+)
+def test_a_nemo_recipe_that_is_not_installed_leaves_the_lines_after_it(tmp_path: Path, start: str) -> None:
+    (launch,) = launches(listed(tmp_path, NEMO + start), "nemo2_recipe")
+    assert (data(launch, "trainer.strategy.context_parallel_size"), data(launch, "model.config.cp_comm_type")) == (
+        4,
+        "a2a+p2p",
+    )
+    assert data(launch, "trainer.strategy.tensor_model_parallel_size") == "?"
+    assert launch.world is not None
+    assert launch.world.data == 16
+
+
+def test_what_is_unknown_in_a_section_undoes_no_write_before_it(tmp_path: Path, meshlint: CommandLine) -> None:
+    (tmp_path / "train.py").write_text(f"{NEMO}run.run(recipe)\n")
+    shown = meshlint("config", tmp_path / "train.py").out
+    assert "context_parallel_size = 4  train.py:5:49" in shown

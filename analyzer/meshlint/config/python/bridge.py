@@ -13,6 +13,7 @@ from meshlint.config.python.values import (
     NONE,
     Bound,
     External,
+    Func,
     Leaf,
     Map,
     Overlay,
@@ -21,7 +22,7 @@ from meshlint.config.python.values import (
     Val,
     sequence,
 )
-from meshlint.config.value import Data
+from meshlint.config.value import Data, Kind, Origin
 
 SIZES = (
     "tensor_model_parallel_size",
@@ -256,13 +257,58 @@ def outside(machine: Calls, dotted: str, site: CallSite) -> Val | None:
     made = Record(CONTAINER, None, {}, reason, None, origins)
     for name in _SECTIONS:
         machine.write(made, name, Record("", None, {}, reason, None, origins))
+    model = made.slots["model"][-1].value
+    for field, data in _everywhere(dotted.rpartition(".")[2]):
+        machine.write(model, field, Leaf(data, (_EVERY_RECIPE,)))
+    machine.write(made, "@spec", Leaf(None, (_EVERY_RECIPE,)))  # Megatron-LM's flag, which Bridge does not have
     return made
+
+
+_EVERY_RECIPE = Origin(Kind.TABLE, note="what every such recipe of Megatron-Bridge 0.2.0 to 0.6.0 gives")
+_PLAIN = ("llama2_", "llama3", "qwen2_", "qwen25_", "qwen3_")
+"""Families whose layers are plain attention; those with `_OTHERS` in their names are not
+(v0.6.0 src/megatron/bridge/models/qwen/qwen3_next_bridge.py:85, qwen35_bridge.py:61)."""
+_OTHERS = ("_vl", "_next", "_omni")
+
+
+def _everywhere(recipe: str) -> Iterable[tuple[str, Data]]:
+    """Give what holds in each recipe of v0.2.0, v0.2.2, v0.3.1, v0.4.2, v0.5.1 and v0.6.0, whatever its source.
+
+    None writes level sizes (only model_provider.py declares them); all use Transformer Engine but Falcon-H1
+    (v0.6.0 src/megatron/bridge/models/falcon_h1/falconh1_provider.py:94).
+    """
+    yield "hierarchical_context_parallel_sizes", None
+    if "falcon" not in recipe:
+        yield "transformer_impl", "transformer_engine"
+    if recipe.startswith(_PLAIN) and not any(part in recipe for part in _OTHERS):
+        yield from (("experimental_attention_variant", None), ("is_hybrid_model", False))
 
 
 def trains(machine: Calls, callee: Val, site: CallSite) -> tuple[Record | None, Iterable[Row]] | None:
     """`pretrain(config, step)`, `finetune(config, step)` and `distill(config)`."""
     config = site.argument(0, "config")
-    return (config, rows(config)) if isinstance(config, Record) and config.type == CONTAINER else None
+    if isinstance(config, Record):
+        return (config, rows(config)) if config.type == CONTAINER else None
+    if (
+        isinstance(config, Unknown)
+        and config.site is None
+        and _of_library(callee)
+        and not machine.frame.module.path.count("megatron/bridge/")
+    ):
+        open_to_callers = any(part in config.reason for part in _OF_CALLERS)
+        return None, () if open_to_callers else (Row(machine.order, "*", config),)
+    return None
+
+
+_OF_CALLERS = ("is not given here", "is given on the command line", "ends in an exception")
+"""Reasons of a runner that is no launch by itself: whoever calls it says what it trains."""
+
+
+def _of_library(callee: Val) -> bool:
+    """Say whether a function is Bridge's own rather than one of the same name."""
+    if isinstance(callee, Func):
+        return "megatron/bridge/" in callee.module.path
+    return isinstance(callee, External) and callee.dotted.startswith("megatron.bridge.")
 
 
 def builds_groups(machine: Calls, callee: Val, site: CallSite) -> tuple[Record | None, Iterable[Row]] | None:

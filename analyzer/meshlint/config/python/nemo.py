@@ -67,6 +67,35 @@ def direct(machine: Calls, callee: Val, site: CallSite) -> tuple[Record | None, 
     return made, rows(made)
 
 
+def outside(machine: Calls, dotted: str, site: CallSite) -> Val | None:
+    """A recipe whose source is not in reach: nodes and GPUs as every recipe takes them, and the lines after it.
+
+    Source: NeMo v2.4.0 nemo/collections/llm/recipes/llama3_8b.py, `pretrain_recipe(dir, name, num_nodes,
+    num_gpus_per_node)`, and its like; they stand in `trainer.num_nodes` and `trainer.devices`.
+    """
+    name = dotted.rpartition(".")[2]
+    if not dotted.startswith("nemo.collections.") or not name.endswith("_recipe"):
+        return None
+    reason = f"the recipe `{dotted}` is not in reach: {machine.program.lacking('nemo-toolkit')}"
+    origins = (machine.origin(site.node),)
+    made = Record("Partial", None, {}, reason, None, origins)
+    trainer = Record("", None, {}, reason, None, origins)
+    machine.write(made, "model", Record("", None, {}, reason, None, origins))
+    machine.write(made, "trainer", trainer)
+    machine.write(trainer, "strategy", Record("", None, {}, reason, None, origins))
+    for place, key, field in ((2, "num_nodes", "num_nodes"), (3, "num_gpus_per_node", "devices")):
+        value = site.argument(place, key)
+        if value is not None:
+            machine.write(trainer, field, value, machine.uses(value, site.node, key))
+    return made
+
+
+def added(machine: Calls, callee: Val, site: CallSite) -> tuple[Record | None, Iterable[Row]] | None:
+    """`experiment.add(recipe, executor=...)`: a task of a NeMo-Run experiment."""
+    task = site.argument(0, "task")
+    return (task, rows(task)) if isinstance(task, Record) and "trainer" in task.slots else None
+
+
 def _opaque(path: str) -> bool:
     """Say whether a module is the library's own works rather than a place where configs are made."""
     if "nemo/lightning/" in path:
@@ -79,6 +108,7 @@ KNOWLEDGE = Knowledge(
     reads=READS,
     tracked=TRACKED,
     interesting=INTERESTING,
-    sinks={"pretrain": direct, "finetune": direct, "train": direct, "run": direct},
+    sinks={"pretrain": direct, "finetune": direct, "train": direct, "run": direct, "add": added},
+    outside=outside,
     opaque=_opaque,
 )

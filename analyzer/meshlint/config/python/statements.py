@@ -8,7 +8,7 @@ from typing import Any
 
 from meshlint.config.python.calls import Calls
 from meshlint.config.python.expressions import Pending, plain_key
-from meshlint.config.python.machine import MAX_ITEMS, MISSING, Exhausted, same
+from meshlint.config.python.machine import MAX_ITEMS, MISSING, Exhausted, record_taints, same
 from meshlint.config.python.values import (
     NONE,
     ClassVal,
@@ -94,7 +94,11 @@ class Statements(Calls):
         if base.slots.get(node.attr) and not isinstance(found, Unknown):
             return found or NONE
         made = Record("", open=base.open)
-        self.write(base, node.attr, made)
+        if base.open and not base.slots.get(node.attr) and not record_taints(base):
+            # It was there all along: what is unknown in it undoes no write between.
+            self.put(base.slots, node.attr, (Slot(0, made),))
+        else:
+            self.write(base, node.attr, made)
         return made
 
     def set_attribute(self, base: Val, name: str, value: Val, uses: tuple[Origin, ...] = ()) -> None:

@@ -143,9 +143,13 @@ def has_main(tree: ast.Module) -> bool:
     for statement in tree.body:
         if isinstance(statement, ast.If) and any(_is_name(n) for n in ast.walk(statement.test)):
             return True
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        if _calls(statement) or (isinstance(statement, ast.With | ast.For) and any(map(_calls, statement.body))):
             return True
     return False
+
+
+def _calls(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
 
 
 def _is_name(node: ast.AST) -> bool:

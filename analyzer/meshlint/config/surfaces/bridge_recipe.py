@@ -5,7 +5,7 @@ from __future__ import annotations
 from meshlint.config.python.bridge import KNOWLEDGE
 from meshlint.config.python.explore import Outcome
 from meshlint.config.python.machine import Sink
-from meshlint.config.python.recipes import CONTAINER, is_candidate
+from meshlint.config.python.recipes import CONTAINER, PACKAGES, is_candidate
 from meshlint.config.python.surface import PythonSurface
 
 _ENTRIES = {
@@ -19,7 +19,9 @@ def _speaks(text: str) -> bool:
     # Megatron-LM has a ConfigContainer of its own, deep in its training loop: that is no recipe.
     if "megatron.bridge" not in text:
         return False
-    return "ConfigContainer" in text or any(f"{name}(" in text for name in ("pretrain", "finetune", *_ENTRIES))
+    return any(word in text for word in ("ConfigContainer", *(f"{name}." for name in PACKAGES))) or any(
+        f"{name}(" in text for name in ("pretrain", "finetune", *_ENTRIES)
+    )
 
 
 def _accepts(outcome: Outcome) -> bool:

@@ -14,7 +14,7 @@ from meshlint.config.value import Value, derived_from
 
 
 def _speaks(text: str) -> bool:
-    if "run.Partial" in text:
+    if "run.Partial" in text or ("nemo.collections" in text and "_recipe(" in text):
         return True
     return "MegatronStrategy(" in text and ("pretrain(" in text or "finetune(" in text)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from meshlint.config.command import Command, Word
-from meshlint.config.commands.dispatch import launches_of
+from meshlint.config.commands.slime import READER as SLIME
 from meshlint.config.fields import FIELDS
 from meshlint.config.launch import Launch
 from meshlint.config.python.calls import Calls
@@ -115,7 +115,7 @@ def _launches(
         gpus_per_node=value_of(given["num_gpus_per_node"]) if "num_gpus_per_node" in given else None,
         branches=outcome.branches,
     )
-    for launch in launches_of(command, reader, context):
+    for launch in SLIME.launches(command, reader, context):
         yield replace(launch, branches=outcome.branches)
 
 
