@@ -80,6 +80,9 @@ DIMS: tuple[tuple[str, str], ...] = (
 UNSURE = ("expert", "ep_", "_cp", "with_context", "embd", "model_parallel_group()", "intra", "inter", "last_rank")
 """Words in the text of a group that make its dims more than one, or other ones."""
 
+MAX_CALLERS = 8
+"""Files that are judged along with the edited one where that alone shows nothing: a group may come from a caller."""
+
 GETTERS = {
     "tp": "get_tensor_model_parallel_rank",
     "pp": "get_pipeline_model_parallel_rank",
@@ -306,10 +309,13 @@ def one_more(source: Source, spot: Spot, after: Spot | None, draw: random.Random
 
 
 def other_order(source: Source, spot: Spot, after: Spot | None, draw: random.Random) -> Mutant | None:
-    """Two collectives that follow on each other, copied to both sides and swapped on one."""
+    """Two collectives that follow on each other, copied to both sides and swapped on one.
+
+    Groups that share one rank at most may be swapped: only those of one group, or of a group and the world, are taken.
+    """
     if after is None or after.first != spot.last + 1:
         return None
-    if (spot.call, spot.group) == (after.call, after.group):
+    if spot.call == after.call if spot.group == after.group else spot.group and after.group:
         return None
     one, two = shifted(source, spot, 4), shifted(source, after, 4)
     test = own_gate(spot, draw)
@@ -517,18 +523,22 @@ class Tree:
             except (SyntaxError, ValueError):
                 continue
 
-    def faults(self, path: str, text: str | None = None) -> list[CodeFault]:
-        """Judge one file, with another text if one is given."""
-        facts = dict(self.facts)
-        if text is not None:
-            facts.update(facts_of([(path, text)]))
-        return list(Program((path,), facts).faults())  # type: ignore[arg-type]
+    def faults(self, paths: tuple[str, ...], changed: Mapping[str, str]) -> list[CodeFault]:
+        """Judge some files, with other texts where they are given."""
+        facts = {**self.facts, **facts_of(changed.items())}
+        return list(Program(paths, facts).faults())  # type: ignore[arg-type]
 
     def known(self, path: str) -> frozenset[tuple[str, str, str]]:
         """Give what is found in a file as it is."""
         if path not in self.before:
-            self.before[path] = frozenset(key(fault) for fault in self.faults(path))
+            self.before[path] = frozenset(key(fault) for fault in self.faults((path,), {}))
         return self.before[path]
+
+    def callers(self, spot: Spot) -> tuple[str, ...]:
+        """Give some files that may call the function of a spot."""
+        call = f"{spot.function.rpartition('.')[2]}("
+        found = [path for path, text in self.texts.items() if call in text and path != spot.path and "test" not in path]
+        return tuple(found[:MAX_CALLERS])
 
 
 def key(fault: CodeFault) -> tuple[str, str, str]:
@@ -587,8 +597,11 @@ def judged(tree: Tree, mutant: Mutant) -> Row | None:
     known = tree.known(spot.path)
     if any(scope == spot.function for _, scope, _ in known):
         return None
-    new = [fault for fault in tree.faults(spot.path, mutant.text) if key(fault) not in known]
+    changed = {spot.path: mutant.text}
     keeps = mutant.operator in KEEPING
+    new = [fault for fault in tree.faults((spot.path,), changed) if key(fault) not in known]
+    if not keeps and not new and (callers := tree.callers(spot)):
+        new = [f for f in tree.faults((spot.path, *callers), changed) if f.span.path == spot.path]
     here = new if keeps else [f for f in new if f.scope == spot.function]
     right = [f for f in here if f.code in mutant.codes]
     first, last = mutant.lines
