@@ -84,6 +84,12 @@ def _print(report: Report, form: str, colour: bool, verbose: bool) -> None:
     for line in render(report, form, colour=colour, verbose=verbose):
         sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace") + b"\n")
     sys.stdout.flush()
+    if form == "concise":
+        from meshlint.report.concise import coverage_note
+
+        note = coverage_note(report)
+        if note:
+            click.echo(f"meshlint: {note}", err=True)
 
 
 def _write(report: Report, form: str, file: Path) -> None:

@@ -62,11 +62,18 @@ def a2a_degree(comm: str, sizes: Sequence[int], cp: int) -> int:
     return sizes[0] if comm == A2A_P2P and len(sizes) == 2 else 1
 
 
+_ASSUMED = "This takes for granted that the model, whose config is not in reach, has plain attention layers."
+
+
 def uses_te_core(config: EffectiveConfig) -> bool:
-    """Say whether attention layers use Transformer Engine's core; ends the rule where that is not known."""
+    """Say whether attention layers use Transformer Engine's core; ends the rule where that is not known.
+
+    Of a model that is not known it is assumed: all but a few have such layers, those that mix linear and plain
+    attention too (core_v0.16.1 models/gpt/experimental_attention_variant_module_specs.py).
+    """
     if config.data("transformer_impl") not in ("transformer_engine", None):
         return False
-    variant = config.data("experimental_attention_variant")
+    variant = config.assume("experimental_attention_variant", None, _ASSUMED)
     if variant is not None:
         raise Unjudged("experimental_attention_variant", f"layers with {variant} have a core attention of their own")
     spec = config.data("spec")
@@ -76,7 +83,7 @@ def uses_te_core(config: EffectiveConfig) -> bool:
 
 
 def _has_attention(config: EffectiveConfig) -> bool:
-    if not config.data("is_hybrid_model"):
+    if not config.assume("is_hybrid_model", False, _ASSUMED):
         return True
     pattern = config.data("hybrid_layer_pattern")
     if pattern is not None:

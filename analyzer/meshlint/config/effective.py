@@ -64,6 +64,8 @@ class EffectiveConfig:
         self.versions = versions
         self.chosen = chosen
         self.shapes = shapes
+        self.assumed: dict[str, None] = {}
+        """What a rule took for granted, in sentences; its findings say so and are at most warnings."""
         self._known: dict[str, Value] = {}
         self._busy: set[str] = set()
 
@@ -100,6 +102,21 @@ class EffectiveConfig:
     def data(self, name: str) -> Data:
         """Give the data of `need`."""
         return self.need(name).data
+
+    def assume(self, name: str, otherwise: Data, sentence: str) -> Data:
+        """Give a field; `otherwise`, noted with its sentence, where only the model could tell and is not known.
+
+        What is written and unknown ends the rule as in `need`: it may be anything.
+        """
+        value = self.value(name)
+        if not value.is_unknown or not self._hangs_on_model(name):
+            return self.data(name)
+        self.assumed.setdefault(sentence)
+        return otherwise
+
+    def _hangs_on_model(self, name: str) -> bool:
+        direct = self.launch.latest((f"@{name}",))
+        return self._written(name) is None and (direct is None or direct[1].key == f"@{name}")
 
     def number(self, name: str) -> int:
         """Give a field that must be a whole number; end the rule where it is unknown or null."""

@@ -37,6 +37,8 @@ class Hit:
     values: tuple[tuple[str, Value], ...]
     libraries: tuple[str, ...] = ()
     """The libraries whose version the rule asked for."""
+    assumed: tuple[str, ...] = ()
+    """What the rule took for granted, in sentences."""
 
     @property
     def span(self) -> Span:
@@ -147,7 +149,8 @@ def _try_role(rule: LaunchRule, trial: Trial, index: int, launch: Launch, role: 
 def _hit(rule: LaunchRule, verdict: Verdict, config: Traced) -> Hit:
     at = config.value(verdict.at) if verdict.at else None
     values = tuple((name, config.value(name)) for name in verdict.fields)
-    return Hit(type(rule), verdict, config.launch, config.role, config.chosen, at, values, tuple(config.libraries))
+    asked, assumed = tuple(config.libraries), tuple(config.assumed)
+    return Hit(type(rule), verdict, config.launch, config.role, config.chosen, at, values, asked, assumed)
 
 
 def _findings(trial: Trial, variants: int, versions: Mapping[str, Resolved]) -> list[Judged]:
@@ -165,7 +168,9 @@ def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str
     confidence = verdict.confidence
     if any(o.kind is Kind.TABLE for v in _values(first) for o in v.origins):
         severity, confidence = _at_most_warning(severity), Confidence.MEDIUM
-    notes: list[str] = []
+    notes = [sentence for hit in hits[:1] for sentence in hit.assumed]
+    if notes:
+        severity, confidence = _at_most_warning(severity), Confidence.MEDIUM
     ranges = _version_note(hits, trial)
     if ranges:
         severity = _at_most_warning(severity)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from meshlint.finding import Report
 from meshlint.report.style import Style
-from meshlint.report.text import clean, lines
+from meshlint.report.text import clean, judged_share, lines, plural
 
 
 def render(report: Report, style: Style, verbose: bool = False) -> Iterator[str]:
@@ -18,3 +18,15 @@ def render(report: Report, style: Style, verbose: bool = False) -> Iterator[str]
         place = style("place", f"{clean(span.path)}:{span.line}:{span.column}")
         several = f" ({len(finding.launches)} launches)" if len(finding.launches) > 1 else ""
         yield f"{place}: {style(severity, severity)} {finding.code} {lines(finding.message)[0]}{several}"
+
+
+def coverage_note(report: Report) -> str:
+    """Give one line on the rules that were not judged, for stderr; empty where all were."""
+    stopped = [one for one in report.coverage if one.not_judged]
+    if not stopped:
+        return ""
+    of = plural(len(report.coverage), "launch")
+    where = of if len(stopped) == len(report.coverage) else f"{len(stopped)} of {of}"
+    reasons = [stop for one in stopped for stop in one.not_judged]
+    first = f"{clean(reasons[0].field)} ({clean(reasons[0].reason)})"
+    return f"in {where}: {judged_share(stopped)}, first for {first}; --format full --verbose tells all"

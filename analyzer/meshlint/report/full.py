@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from meshlint.finding import Coverage, Finding, LaunchRef, NotJudged, Outcome, Report, Severity
 from meshlint.place import Span
 from meshlint.report.style import Style
-from meshlint.report.text import clean, plural
+from meshlint.report.text import clean, judged_share, plural
 from meshlint.report.text import lines as text_lines
 
 MAX_LAUNCHES = 5
@@ -117,7 +117,9 @@ def _text(span: Span, lines: dict[str, list[str]]) -> str | None:
 
 def _summary(report: Report, shown: list[Finding], style: Style) -> Iterator[str]:
     if not shown:
-        if report.coverage:
+        if any(one.not_judged for one in report.coverage):
+            yield "No findings in the rules that could be judged."
+        elif report.coverage:
             yield style("good", "No findings.")
         return
     counts = [
@@ -145,17 +147,17 @@ def _coverage(coverage: Sequence[Coverage], style: Style, verbose: bool) -> Iter
 
 
 def _how_far(coverage: Sequence[Coverage]) -> str:
-    """Say how many rules were judged, and the most frequent reasons why others were not."""
-    judged = sorted(len(c.judged) for c in coverage)
-    total = max(len(c.judged) + len(c.not_judged) for c in coverage)
-    few = f"{judged[0]} to {judged[-1]}" if judged[0] != judged[-1] else str(judged[0])
+    """Say how many rules were judged, how many were not, and the most frequent reasons why."""
     reasons: dict[tuple[str, str], set[str]] = {}
     for one in coverage:
         for stop in one.not_judged:
             reasons.setdefault((stop.field, stop.reason), set()).add(stop.code)
-    frequent = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))[:MAX_REASONS]
-    named = "; ".join(f"{', '.join(sorted(codes))}: {field} ({clean(reason)})" for (field, reason), codes in frequent)
-    return f"{few} of {total} rules judged; not judged: {named}"
+    frequent = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
+    named = "; ".join(
+        f"{', '.join(sorted(codes))}: {field} ({clean(reason)})" for (field, reason), codes in frequent[:MAX_REASONS]
+    )
+    more = f"; and {plural(len(frequent) - MAX_REASONS, 'more reason')}" if len(frequent) > MAX_REASONS else ""
+    return f"{judged_share(coverage)}: {named}{more}"
 
 
 def _launch_coverage(one: Coverage) -> Iterator[str]:

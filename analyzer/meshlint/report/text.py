@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
+
+from meshlint.finding import Coverage
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
@@ -38,3 +41,15 @@ def plural(number: int, noun: str, many: str = "") -> str:
     if number == 1:
         return f"1 {noun}"
     return f"{number} {many or noun + ('es' if noun.endswith(('ch', 's', 'x')) else 's')}"
+
+
+def judged_share(coverage: Sequence[Coverage]) -> str:
+    """Give `22 of 24 rules judged, 2 not`; ranges where launches differ."""
+    total = max(len(one.judged) + len(one.not_judged) for one in coverage)
+    judged, stopped = ([len(getattr(one, name)) for one in coverage] for name in ("judged", "not_judged"))
+    return f"{_range(judged)} of {total} rules judged, {_range(stopped)} not"
+
+
+def _range(numbers: list[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
