@@ -32,6 +32,11 @@ WATCHED = ("CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_VISIBLE_DEVICES", "NPROC_PER_NOD
 FLAG_STYLE = ("megatron-lm", "slime", "ms-swift")
 """Frameworks whose flags decide which conditions make variants."""
 
+MAX_TOLD = 3
+"""Bounds that are told of one file."""
+MAX_LAUNCHES = 300
+"""Commands of one script that are judged."""
+
 _STARTS = (".py", "torchrun", "torch.distributed", "megatron ", " -m ")
 _BRINGS = ("source ", ". ")
 """What brings in commands that stand elsewhere."""
@@ -78,7 +83,7 @@ class Shell:
         for launch in script_launches(script, path, reader, context):
             found = True
             yield launch
-        if found or (script.programs and any(trouble.ends for trouble in script.troubles)):
+        if found or any(trouble.ends for trouble in script.troubles):
             report_troubles(script, context)
 
 
@@ -86,11 +91,11 @@ SURFACE = Shell()
 
 
 def report_troubles(script: Script, context: Context) -> None:
-    """Tell of what could not be read on the way to a launch, once for each file."""
-    told: set[str] = set()
-    for trouble in script.troubles:
-        if trouble.span.path not in told:
-            told.add(trouble.span.path)
+    """Tell of what could not be read on the way to a launch: the first piece of each file, and every bound met."""
+    told: dict[str, int] = {}
+    for trouble in sorted(script.troubles, key=lambda trouble: not trouble.ends):
+        count = told[trouble.span.path] = told.get(trouble.span.path, 0) + 1
+        if count == 1 or (trouble.ends and count <= MAX_TOLD):
             context.problem(trouble.span, trouble.sentence)
 
 
@@ -172,19 +177,34 @@ def script_launches(
     """Give the launches of an evaluated script; commands are numbered in the order in which they are reached."""
     numbers: dict[Span, int] = {}
     used: dict[str, int] = {}
-    for program in script.programs:
-        text = program.text()
-        if not any(s in text for s in _STARTS) and "megatron" not in text:
-            continue
+    commands = [program for program in script.programs if _may_launch(program)]
+    judged = 0
+    for index, program in enumerate(commands):
+        if judged >= MAX_LAUNCHES:
+            context.problem(program.span(), _too_many(judged, len(commands) - index))
+            return
         place = program.span()
         number = numbers.get(place, len(numbers) + 1)
         scope = _scope(number, program)
         again = used.get(scope, 0)
         made = list(_variants(program, path, f"{scope} #{again + 1}" if again else scope, reader, context, surface))
         if made:
+            judged += 1
             numbers[place] = number
             used[scope] = again + 1
             yield from made
+
+
+def _may_launch(program: Program) -> bool:
+    text = program.text()
+    return any(s in text for s in _STARTS) or "megatron" in text
+
+
+def _too_many(judged: int, left: int) -> str:
+    return (
+        f"meshlint judges the first {judged:,} launches that one script comes to; "
+        f"{left:,} more, from here on, are not judged"
+    )
 
 
 def _scope(number: int, program: Program) -> str:

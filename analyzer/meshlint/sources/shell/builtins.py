@@ -51,7 +51,7 @@ def dispatch(shell: Shell, words: list[Atoms], mark: Mark) -> str:
         words = words[1:]
     name = _program(shell, words)
     if name in shell.functions:
-        return call(shell, name, line(words[1:]))
+        return call(shell, name, line(words[1:]), mark)
     act = _BUILTINS.get(name)
     if act is not None and len(words) >= 1 and text_of(shell, words[0]) == name:
         return act(shell, words[1:], mark)
@@ -191,6 +191,7 @@ def _shift(shell: Shell, words: Words, mark: Mark) -> str:
     if shell.state.arguments is None:
         shell.state.shifted += count
         return ""
+    shell.walk(shell.state.arguments)
     try:
         left = fields(settle(shell.state.arguments, shell.state.assume))
         shell.state.arguments = pack(left[count:])
@@ -253,9 +254,8 @@ def _eval(shell: Shell, words: Words, mark: Mark) -> str:
     parts: list[object] = []
     for index, atoms in enumerate(words):
         parts.extend(((Lit(" "),) if index else ()) + tuple(Lit(" ") if _is_break(a) else _one_line(a) for a in atoms))
-    if shell.nesting + 4 > shell.limits.nesting or len(shell.sourcing) + shell.calls.count("eval") > 10:
-        return ""
-    if sum(len(a.text) for a in parts if isinstance(a, Lit)) > 200_000:
+    if shell.calls.count("eval") > shell.limits.calls:
+        shell.skip(mark, f"eval runs inside eval more than {shell.limits.calls} deep")
         return ""
     document = derived(shell.document.path, tuple(parts))  # type: ignore[arg-type]
     shell.calls = (*shell.calls, "eval")
@@ -288,9 +288,20 @@ def _source(shell: Shell, words: Words, mark: Mark) -> str:
     if found is None:
         shell.missing.append(name)
         return ""
-    if found.path in shell.sourcing or found.path == shell.path or len(shell.sourcing) > 8:
+    if found.path in shell.sourcing or found.path == shell.path:
         return ""
+    if len(shell.sourcing) >= shell.limits.sourcing:
+        return _left_out(shell, mark, name, f"files source each other more than {shell.limits.sourcing} deep")
+    if shell.opened >= shell.limits.files:
+        return _left_out(shell, mark, name, f"it sources more than {shell.limits.files} files")
+    shell.opened += 1
     return _run_file(shell, found, line(words[1:]))
+
+
+def _left_out(shell: Shell, mark: Mark, name: str, what: str) -> str:
+    shell.skip(mark, what)
+    shell.missing.append(name)
+    return ""
 
 
 def _find(shell: Shell, name: str) -> Document | None:
@@ -327,7 +338,6 @@ def _places(shell: Shell, name: str) -> list[str]:
 
 
 def _run_file(shell: Shell, document: Document, given: Atoms) -> str:
-    shell.count_file()
     saved = shell.state.arguments, shell.state.shifted
     if given:
         shell.state.arguments, shell.state.shifted = given, 0

@@ -146,8 +146,10 @@ def _write_file(shell: Shell, target: Node, content: Atoms) -> None:
     if place is None or not shell.text(target).startswith(">"):
         return
     name = path_key(word(shell, place, quoted=True))
-    if len(shell.files) < shell.limits.files:
-        shell.files[name] = derived(shell.document.path, content)
+    if len(shell.files) >= shell.limits.files and name not in shell.files:
+        shell.skip(shell.mark(target), f"it writes more than {shell.limits.files} files")
+        return
+    shell.files[name] = derived(shell.document.path, content)
 
 
 def path_key(atoms: Atoms) -> str:

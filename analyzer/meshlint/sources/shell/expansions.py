@@ -67,6 +67,7 @@ def expand(shell: Shell, node: Node, quoted: bool) -> Atoms:
 
 def _finish(shell: Shell, node: Node, found: Target, quoted: bool) -> Atoms:
     mark = shell.mark(node)
+    shell.walk(found.atoms)
     if found.form == "*" and quoted:
         return use(joined(shell, found.atoms), mark, split=False)
     if found.form == "@" and quoted:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from meshlint.sources.shell.document import Document, Mark, parse_around_faults, parser
-from meshlint.sources.shell.state import Exhausted, Shell, guard
+from meshlint.sources.shell.state import Exhausted, Shell, State, Var, guard
 from meshlint.sources.shell.term import (
     Atoms,
 )
@@ -15,13 +16,97 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def run(shell: Shell, nodes: Iterable[Node]) -> str:
-    """Run statements; gives how control goes on: empty, `exit`, `return`, `break` or `continue`."""
+def run(shell: Shell, nodes: Iterable[Node], whole: bool = False) -> str:
+    """Run statements; gives how control goes on: empty, `exit`, `return`, `break` or `continue`.
+
+    Where the steps are used up, the statement at hand is left, and those behind it are only run where they set
+    something plainly or can start something. What the others would set is unknown. Where that is too much too,
+    the same goes once more for the statements of the text around it (`whole`).
+    """
     for node in nodes:
-        flow = statement(shell, node)
+        if shell.spent and node.type not in _ALWAYS and not _can_start(shell, node):
+            forget(shell, assigned(shell, node), _BEHIND)
+            continue
+        before = _Standing.of(shell)
+        try:
+            flow = statement(shell, node)
+        except (Exhausted, RecursionError) as stop:
+            if shell.spent > whole or (isinstance(stop, RecursionError) and not whole):
+                raise
+            before.restore(shell)
+            _leave(shell, node, stop)
+            continue
         if flow:
             return flow
     return ""
+
+
+_ALWAYS = frozenset({"variable_assignment", "variable_assignments", "declaration_command", "function_definition"})
+_STARTS = (".py", "torchrun", "torch.distributed", "megatron", " -m ", "source ", ". ", "eval ", "bash", "sbatch")
+_BEHIND = "`{}` is set where the script takes more steps than meshlint follows"
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """What holds around a statement, to go back to where it is left in the middle."""
+
+    state: State
+    depths: tuple[int, int, int]
+    names: tuple[Any, ...]
+
+    @staticmethod
+    def of(shell: Shell) -> _Standing:
+        """Note what holds now."""
+        names = shell.calls, shell.loops, shell.wrappers, shell.directives, shell.stdin, shell.document, shell.sourcing
+        return _Standing(shell.state, (len(shell.parked), len(shell.locals), shell.nesting), names)
+
+    def restore(self, shell: Shell) -> None:
+        """Go back to it."""
+        shell.state, shell.trailing, shell.nesting = self.state, (), self.depths[2]
+        del shell.parked[self.depths[0] :], shell.locals[self.depths[1] :]
+        shell.calls, shell.loops, shell.wrappers, shell.directives = self.names[:4]
+        shell.stdin, shell.document, shell.sourcing = self.names[4:]
+
+
+def _leave(shell: Shell, node: Node, stop: Exception) -> None:
+    """Leave a statement: say so, and take what it would set for unknown."""
+    shell.spent += 1
+    sentence = str(stop) if isinstance(stop, Exhausted) else "it is nested too deeply"
+    rest = "from there on only what can start something is read"
+    shell.trouble(shell.mark(node), f"{sentence}; {rest}, and what the rest would set is unknown", ends=True)
+    forget(shell, assigned(shell, node), _BEHIND)
+    shell.status = None
+
+
+def _can_start(shell: Shell, node: Node) -> bool:
+    """Say whether a statement can start something, by its text alone."""
+    text = shell.text(node)
+    return any(s in text for s in _STARTS) or any(word in shell.functions for word in text.split())
+
+
+def forget(shell: Shell, names: Iterable[str], reason: str) -> None:
+    """Take variables for unknown; `{}` in the reason is the name."""
+    for name in names:
+        old = shell.state.variables.get(name)
+        unk = shell.unknown(reason.format(name), several=True)
+        shell.state.variables[name] = Var((unk,), old.array if old else False, old.exported if old else False)
+
+
+def assigned(shell: Shell, node: Node) -> list[str]:
+    """Give the variables that a piece of script assigns, by its text alone."""
+    found: dict[str, None] = {}
+    stack = [node]
+    visited = 0
+    while stack:
+        part = stack.pop()
+        visited += 1
+        if part.type == "variable_assignment":
+            name = part.child_by_field_name("name")
+            if name is not None:
+                found[shell.text(name).partition("[")[0]] = None
+        stack.extend(part.named_children)
+    shell.step(visited // 16)
+    return list(found)
 
 
 def statement(shell: Shell, node: Node) -> str:
@@ -32,8 +117,14 @@ def statement(shell: Shell, node: Node) -> str:
     shell.step()
     shell.nesting += 1
     if shell.nesting > shell.limits.nesting:
-        raise Exhausted("it is nested too deeply")
+        shell.nesting -= 1
+        shell.skip(
+            shell.mark(node), f"it is nested deeper than the {shell.limits.nesting} levels that meshlint follows"
+        )
+        forget(shell, assigned(shell, node), "`{}` is set where the script is nested too deeply")
+        return ""
     shell.status = None
+    shell.at = shell.mark(node)
     try:
         return act(shell, node)
     finally:
@@ -44,14 +135,16 @@ def run_document(shell: Shell, document: Document, beside: str = "") -> str:
     """Run a text in the current state."""
     if shell.tool is None:
         shell.tool = parser()
-    if len(document.text) > 1_000_000:
-        raise Exhausted("it is too long for a script")
+    if len(document.text) > shell.limits.characters:
+        what = f"it has {len(document.text):,} characters; of a script, meshlint reads at most"
+        shell.skip(Mark(document, 0, 1), f"{what} {shell.limits.characters:,}")
+        return ""
     root, cuts = parse_around_faults(document, shell.tool)
     before, shell.document = shell.document, document
     shell.parked.append([])
     try:
         _report_errors(shell, root, cuts)
-        flow = run(shell, root.children)
+        flow = run(shell, root.children, whole=True)
         unpark(shell, ("return",))
     finally:
         shell.document = before
@@ -104,4 +197,5 @@ def unpark(shell: Shell, flows: Sequence[str], since: int = 0) -> None:
 def printed(shell: Shell, atoms: Atoms) -> None:
     """Add to what is captured, if anybody listens."""
     if shell.state.out is not None:
+        shell.walk(shell.state.out)
         shell.state.out = (*shell.state.out, *atoms)

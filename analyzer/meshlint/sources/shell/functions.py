@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from meshlint.sources.shell.document import Mark
 from meshlint.sources.shell.flow import run, statement, unpark
 from meshlint.sources.shell.numbers import arithmetic_range
 from meshlint.sources.shell.state import Shell
@@ -75,10 +76,13 @@ def function(shell: Shell, node: Node) -> str:
     return ""
 
 
-def call(shell: Shell, name: str, given: Atoms) -> str:
+def call(shell: Shell, name: str, given: Atoms, mark: Mark) -> str:
     """Call a function of the script."""
-    if shell.calls.count(name) > 2 or len(shell.calls) > 12:
-        shell.status = None
+    shell.status = None
+    if shell.calls.count(name) > 2:  # what it starts was met on the way here
+        return ""
+    if len(shell.calls) > shell.limits.calls:
+        shell.skip(mark, f"functions call each other more than {shell.limits.calls} deep")
         return ""
     body, document = shell.functions[name]
     saved = shell.state.arguments, shell.state.shifted

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from meshlint.sources.shell.document import Mark
-from meshlint.sources.shell.flow import run, unpark
+from meshlint.sources.shell.flow import assigned, forget, run, unpark
 from meshlint.sources.shell.lists import line, words_of
 from meshlint.sources.shell.numbers import arithmetic_range
-from meshlint.sources.shell.state import Shell, Var
+from meshlint.sources.shell.state import Shell, State
 from meshlint.sources.shell.term import (
     Atoms,
     Choice,
@@ -55,7 +55,7 @@ def _each(shell: Shell, name: str, atoms: Atoms, body: Node) -> str:
         words = []
         unk = shell.unknown(f"what `{name}` loops over depends on a condition")
         return _once(shell, [name], {name: (unk,)}, body)
-    if len(words) > UNROLL:
+    if len(words) > UNROLL or shell.spent:
         unk = shell.unknown(f"`{name}` loops over {len(words)} values")
         return _once(shell, [name], {name: (unk,)}, body)
     if not words and any(isinstance(a, Pass) for a in atoms):
@@ -102,25 +102,7 @@ def _once(shell: Shell, names: Iterable[str], values: dict[str, Atoms], body: No
 
 
 def _forget(shell: Shell, names: Iterable[str]) -> None:
-    for name in names:
-        old = shell.state.variables.get(name)
-        unk = shell.unknown(f"`{name}` is set in a loop that meshlint cannot count", several=True)
-        shell.state.variables[name] = Var((unk,), old.array if old else False, old.exported if old else False)
-
-
-def assigned(shell: Shell, node: Node) -> list[str]:
-    """Give the variables that a piece of script assigns, by its text alone."""
-    found: dict[str, None] = {}
-    stack = [node]
-    while stack:
-        part = stack.pop()
-        shell.step()
-        if part.type == "variable_assignment":
-            name = part.child_by_field_name("name")
-            if name is not None:
-                found[shell.text(name).partition("[")[0]] = None
-        stack.extend(part.named_children)
-    return list(found)
+    forget(shell, names, "`{}` is set in a loop that meshlint cannot count")
 
 
 def while_(shell: Shell, node: Node) -> str:
@@ -132,23 +114,56 @@ def while_(shell: Shell, node: Node) -> str:
     if _asks_arguments(shell, condition):
         return _skip(shell, body)
     wanted = node.children[0].type == "while"
-    outer, flow = shell.loops, ""
-    shell.parked.append([])
-    for _ in range(shell.limits.iterations):
+
+    def more() -> bool | None:
         run(shell, condition)
         truth = shell.known(shell.status) if shell.status is not None else None
-        if isinstance(truth, Open) or truth is None:
+        return None if isinstance(truth, Open) or truth is None else truth is wanted
+
+    endless = " ".join(shell.text(n) for n in condition).strip(" ;\n") in _ENDLESS[wanted]
+    return _repeat(shell, node, body, more, lambda: None, endless)
+
+
+_ENDLESS = {True: ("true", ":", "[ 1 ]", "[[ 1 ]]", "((1))", "(( 1 ))"), False: ("false",)}
+_LEAVES = ("break", "return", "exit", "exec", "continue")
+
+
+def _repeat(
+    shell: Shell, node: Node, body: Node, more: Callable[[], bool | None], after: Callable[[], None], endless: bool
+) -> str:
+    """Run a loop as often as `more` says; once with all that it sets unknown where nobody can count that.
+
+    A loop that goes on past the bounds is taken back, with what it has started, and run once like that.
+    """
+    if shell.spent or (endless and not any(word in shell.text(body) for word in _LEAVES)):
+        return _once(shell, assigned(shell, node), {}, body)
+    outer, flow = shell.loops, ""
+    before, reached = shell.state.fork(), len(shell.reached)
+    shell.parked.append([])
+    for _ in range(shell.limits.iterations):
+        go_on = more()
+        if go_on is None:
             shell.parked.pop()
-            return _once(shell, (), {}, body)
-        if truth is not wanted:
+            return _once(shell, assigned(shell, node), {}, body)
+        if not go_on:
             break
         flow = run(shell, body.children)
         unpark(shell, ("continue",))
         if flow in ("exit", "return", "break"):
             break
+        if len(shell.reached) - reached > UNROLL:
+            return _take_back(shell, node, body, before, reached)
+        after()
     else:
-        _forget(shell, assigned(shell, body))
+        return _take_back(shell, node, body, before, reached)
     return _after_loop(shell, outer, flow)
+
+
+def _take_back(shell: Shell, node: Node, body: Node, before: State, reached: int) -> str:
+    shell.parked.pop()
+    shell.state = before
+    del shell.reached[reached:]
+    return _once(shell, assigned(shell, node), {}, body)
 
 
 def _asks_arguments(shell: Shell, condition: Sequence[Node]) -> bool:
@@ -185,23 +200,16 @@ def count_loop(shell: Shell, node: Node) -> str:
     if body is None:
         return ""
     _number(shell, node, "initializer")
-    outer, flow = shell.loops, ""
-    shell.parked.append([])
-    for _ in range(shell.limits.iterations):
-        more = _number(shell, node, "condition")
-        if more is None:
-            shell.parked.pop()
-            return _once(shell, assigned(shell, node), {}, body)
-        if not more:
-            break
-        flow = run(shell, body.children)
-        unpark(shell, ("continue",))
-        if flow in ("exit", "return", "break"):
-            break
+
+    def more() -> bool | None:
+        number = _number(shell, node, "condition")
+        return None if number is None else number != 0
+
+    def update() -> None:
         _number(shell, node, "update")
-    else:
-        _forget(shell, assigned(shell, node))
-    return _after_loop(shell, outer, flow)
+
+    endless = not node.children_by_field_name("condition")
+    return _repeat(shell, node, body, more, update, endless)
 
 
 def _number(shell: Shell, node: Node, name: str) -> int | None:

@@ -10,7 +10,7 @@ from meshlint.sources.shell.capture import path_key
 from meshlint.sources.shell.document import Document, Mark, derived
 from meshlint.sources.shell.flow import printed, run_document
 from meshlint.sources.shell.lists import line, text_of
-from meshlint.sources.shell.state import Exhausted, Reached, Shell
+from meshlint.sources.shell.state import Reached, Shell
 from meshlint.sources.shell.term import (
     Atoms,
     Unk,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 SUBMIT = frozenset({"sbatch"})
+MAX_WRAPPERS = 6
 
 
 def external(shell: Shell, name: str, words: Sequence[Atoms], mark: Mark) -> str:
@@ -38,7 +39,11 @@ def external(shell: Shell, name: str, words: Sequence[Atoms], mark: Mark) -> str
     if name in shell.boring:
         return ""
     if len(shell.reached) >= shell.limits.reached:
-        raise Exhausted(f"it starts more than {shell.limits.reached} commands")
+        if len(shell.reached) == shell.limits.reached and not shell.full:
+            shell.full = True
+            shell.skip(mark, f"it starts more than {shell.limits.reached:,} commands")
+        return ""
+    shell.step(len(shell.state.variables) // 16)
     shell.reached.append(
         Reached(
             mark,
@@ -96,7 +101,8 @@ def _script_of(
 
 def run_inner(shell: Shell, document: Document, outer: Sequence[Atoms], given: Atoms) -> str:
     """Run a script inside the script: a process of its own, with the exported variables."""
-    if len(shell.wrappers) > 6:
+    if len(shell.wrappers) > MAX_WRAPPERS:
+        shell.skip(shell.at or Mark(document, 0, 1), f"scripts start scripts more than {MAX_WRAPPERS} deep")
         return ""
     before = shell.state, shell.wrappers, shell.directives, shell.stdin
     shell.state = shell.state.fork()

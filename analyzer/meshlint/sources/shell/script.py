@@ -131,12 +131,12 @@ def _guarded(shell: Shell, document: Document) -> None:
         run_document(shell, document)
     except (Exhausted, RecursionError) as stop:
         where = str(stop) if isinstance(stop, Exhausted) else "it is nested too deeply"
-        shell.trouble(Mark(shell.document, 0, 1), f"{where}; what follows there is not read", ends=True)
+        shell.trouble(shell.at or Mark(document, 0, 1), f"{where}; what follows there is not read", ends=True)
 
 
 def _guarded_file(shell: Shell, document: Document) -> None:
     try:
         run_inner(shell, document, (), ())
-    except (Exhausted, RecursionError):
-        sentence = "it takes more work to follow than meshlint spends on one script"
-        shell.trouble(Mark(document, 0, 1), sentence, ends=True)
+    except (Exhausted, RecursionError) as stop:
+        where = str(stop) if isinstance(stop, Exhausted) else "it is nested too deeply"
+        shell.trouble(shell.at or Mark(document, 0, 1), f"{where}; what follows there is not read", ends=True)

@@ -34,12 +34,22 @@ class Limits:
     """Bounds on the work for one script, by count."""
 
     steps: int = 40_000
-    reached: int = 400
+    reserve: int = 10_000
+    """Steps beyond them for what stands behind the statement that met the bound: only launches are looked at there."""
+    reached: int = 2_000
     files: int = 40
+    sourcing: int = 16
+    calls: int = 12
     nesting: int = 40
     iterations: int = 300
     problems: int = 20
     atoms: int = 20_000
+    characters: int = 1_000_000
+    """Characters of one text, and of the value of one variable."""
+
+
+WEIGHT = 64
+"""Atoms of a value that one step goes over."""
 
 
 class Exhausted(Exception):  # noqa: N818 - control flow: reading stops, what was found stays
@@ -147,22 +157,34 @@ class Shell:
     status: Truth | None = None
     """How the last command ended; None where it is taken to succeed."""
     steps: int = 0
+    full: bool = False
+    """Whether it was said that more commands are started than are followed."""
+    at: Mark | None = None
+    """The statement that runs."""
+    long: set[str] = field(default_factory=set)
+    """Variables of which was said that they grow too long."""
     opened: int = 0
     serial: int = 0
     nesting: int = 0
     tool: Parser | None = None
+    spent: int = 0
+    """How often the steps were used up: from then on only what can start something is run, in `Limits.reserve`."""
 
     def step(self, count: int = 1) -> None:
         """Count work; raises Exhausted past the bound."""
         self.steps += count
-        if self.steps > self.limits.steps:
-            raise Exhausted("it takes more steps to follow than meshlint spends on one script")
+        if self.steps > self.limits.steps + self.limits.reserve * self.spent:
+            bound = f"{self.limits.steps:,}"
+            raise Exhausted(f"it takes more steps to follow than the {bound} that meshlint spends on one script")
 
-    def count_file(self) -> None:
-        """Count a file that is read; raises Exhausted past the bound."""
-        self.opened += 1
-        if self.opened > self.limits.files:
-            raise Exhausted(f"it sources more than {self.limits.files} files")
+    def walk(self, atoms: Atoms) -> None:
+        """Count the work of going over a value: a long one costs as much as many short ones."""
+        if len(atoms) >= WEIGHT:
+            self.step(len(atoms) // WEIGHT)
+
+    def skip(self, mark: Mark, what: str) -> None:
+        """Note a piece of script that is left out because a bound is met; reading goes on behind it."""
+        self.trouble(mark, f"{what}; what it would do there is not read", ends=True)
 
     def fresh(self) -> int:
         """Give a number that was not given before."""
@@ -233,13 +255,27 @@ class Shell:
 
     def assign(self, name: str, atoms: Atoms, array: bool = False, table: Mapping[str, Atoms] | None = None) -> None:
         """Set a variable; it stays exported if it was."""
-        if size(atoms) > self.limits.atoms:
-            raise Exhausted(f"`{name}` grows too long")
+        self.walk(atoms)
+        if size(atoms) > self.limits.atoms or self._characters(atoms) > self.limits.characters:
+            atoms = (self._too_long(name),)
         old = self.state.variables.get(name)
         exported = old.exported if old is not None else False
         if name in self.fallback and any(isinstance(a, Unk) for a in atoms):
             atoms = (Lit(self.fallback[name]),)
         self.state.variables[name] = Var(atoms, array, exported, table=table)
+
+    def _characters(self, atoms: Atoms) -> int:
+        return sum(len(a.text) for a in atoms if isinstance(a, Lit))
+
+    def _too_long(self, name: str) -> Unk:
+        reason = (
+            f"`{name}` grows longer than the {self.limits.atoms:,} pieces and {self.limits.characters:,} characters "
+            "that meshlint follows"
+        )
+        if name not in self.long:
+            self.long.add(name)
+            self.trouble(self.at or Mark(self.document, 0, 1), f"{reason}; it counts as unknown from there", ends=True)
+        return self.unknown(reason, several=True)
 
     def export(self, name: str) -> None:
         """Mark a variable for the environment of commands."""

@@ -45,6 +45,7 @@ def lifted(shell: Shell, build: Callable[[Assume], Atoms]) -> Atoms:
 
 def element(shell: Shell, var: Var, position: int) -> Atoms:
     """Give one entry of a list."""
+    shell.walk(var.atoms)
 
     def build(known: Assume) -> Atoms:
         words = fields(settle(var.atoms, known))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from meshlint.sources.shell.document import Mark, derived, parse, parser
-from meshlint.sources.shell.state import Exhausted, Shell
+from meshlint.sources.shell.state import Shell
 from meshlint.sources.shell.term import (
     BREAK,
     Atom,
@@ -35,7 +35,10 @@ def word(shell: Shell, node: Node, quoted: bool = False) -> Atoms:
     shell.step()
     shell.nesting += 1
     if shell.nesting > shell.limits.nesting:
-        raise Exhausted("it is nested too deeply")
+        shell.nesting -= 1
+        what = f"it is nested deeper than the {shell.limits.nesting} levels that meshlint follows"
+        shell.trouble(shell.mark(node), f"{what}; its value counts as unknown", ends=True)
+        return (shell.unknown(what, node, several=True),)
     try:
         return _word(shell, node, quoted)
     finally:
