@@ -57,17 +57,22 @@ class EffectiveConfig:
         versions: Mapping[str, Resolved],
         chosen: Mapping[str, Version],
         shapes: Shapes | None = None,
+        shared: dict[str, Value] | None = None,
     ) -> None:
+        """Make a config; `shared` keeps the values that hang on no version, for other choices of versions."""
         self.launch = launch
         self.framework = framework
         self.role = role
         self.versions = versions
         self.chosen = chosen
         self.shapes = shapes
+        self._shared = {} if shared is None else shared
         self.assumed: dict[str, None] = {}
         """What a rule took for granted, in sentences; its findings say so and are at most warnings."""
-        self._known: dict[str, Value] = {}
+        self._known: dict[str, Value] = dict(self._shared)
+        self._asked = False
         self._busy: set[str] = set()
+        self._hanging: set[str] = set()
 
     def value(self, name: str) -> Value:
         """Give a field in whichever of its three states it is; never raises `Unjudged` for the field itself.
@@ -75,12 +80,14 @@ class EffectiveConfig:
         Raises KeyError for a name that is no canonical field, and Fork where a default depends on an open version.
         """
         if name in self._known:
+            self._asked = self._asked or name in self._hanging
             return self._known[name]
         if name not in FIELDS:
             raise KeyError(name)
         if name in self._busy:
             return unknown(f"{name} depends on itself")
         self._busy.add(name)
+        self._asked = self._asked and len(self._busy) > 1
         try:
             value = self._resolve(name)
             amend = self.framework.amend.get(name)
@@ -90,6 +97,10 @@ class EffectiveConfig:
         finally:
             self._busy.discard(name)
         self._known[name] = value
+        if self._asked:
+            self._hanging.add(name)
+        elif not self._busy:
+            self._shared[name] = value
         return value
 
     def need(self, name: str) -> Value:
@@ -127,6 +138,7 @@ class EffectiveConfig:
 
     def version(self, library: str) -> Version:
         """Give a library's version; forks over the candidates where several are possible."""
+        self._asked = True
         if library in self.chosen:
             return self.chosen[library]
         resolved = self.versions.get(library)

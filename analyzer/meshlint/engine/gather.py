@@ -20,6 +20,10 @@ from meshlint.sources.tree import Tree, Unreadable
 
 MAX_VARIANTS = 16
 """Variants of one launch that are judged."""
+MAX_LAUNCHES = 500
+"""Launches of one file that are judged."""
+MAX_ENTRIES = 20_000
+"""Files of one run that launches are read from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,13 @@ def entries(scope: Scope, context: Context, failures: list[str]) -> list[Entry]:
             continue
         for path in _entries(surface, claimed, context, failures):
             found.setdefault((path, surface.name), Entry(surface, path))
-    return [found[key] for key in sorted(found)]
+    kept = sorted(found)
+    if len(kept) > MAX_ENTRIES:
+        sentence = (
+            f"meshlint reads launches from the first {MAX_ENTRIES:,} files of a run; {len(kept) - MAX_ENTRIES:,} more"
+        )
+        context.problem(Span(kept[MAX_ENTRIES][0], 1), f"{sentence}, from this one on, are not read")
+    return [found[key] for key in kept[:MAX_ENTRIES]]
 
 
 def _entries(surface: Surface, claimed: list[str], context: Context, failures: list[str]) -> list[str]:
@@ -132,6 +142,12 @@ def _grouped(
     grouped: dict[tuple[str, str], list[Launch]] = {}
     try:
         for launch in found:
+            if len(grouped) >= MAX_LAUNCHES and (launch.identity, launch.framework) not in grouped:
+                sentence = (
+                    f"meshlint judges the first {MAX_LAUNCHES:,} launches of one file; what stands here and behind"
+                )
+                context.problem(launch.place, f"{sentence} it is not judged")
+                break
             grouped.setdefault((launch.identity, launch.framework), []).append(overlay(launch, options))
     except Unreadable as error:
         context.problem(Span(error.path, error.line, error.column), error.sentence)

@@ -77,9 +77,14 @@ class Ground:
     versions: Mapping[str, Resolved]
     shapes: Shapes | None = None
 
-    def config(self, launch: Launch, role: Role, chosen: Mapping[str, Version]) -> Traced:
-        """Give the effective config of one role of one variant under one choice of versions."""
-        return Traced(launch, self.framework, role, self.versions, chosen, self.shapes)
+    def config(
+        self, launch: Launch, role: Role, chosen: Mapping[str, Version], shared: dict[str, Value] | None = None
+    ) -> Traced:
+        """Give the effective config of one role of one variant under one choice of versions.
+
+        `shared` carries what hangs on no version from one config of a role and variant to the next.
+        """
+        return Traced(launch, self.framework, role, self.versions, chosen, self.shapes, shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +100,11 @@ class Judgement:
 def judge(variants: Sequence[Launch], ground: Ground, rules: Iterable[LaunchRule]) -> Judgement:
     """Judge one launch (all its variants) by every rule that speaks of its framework."""
     framework, versions = ground.framework, ground.versions
+    shared: Shared = {}
     trials = [
-        _try(rule, variants, ground) for rule in rules if not rule.frameworks or framework.name in rule.frameworks
+        _try(rule, variants, ground, shared)
+        for rule in rules
+        if not rule.frameworks or framework.name in rule.frameworks
     ]
     gone = {code for trial in trials if trial.hits for code in trial.rule.supersedes}
     findings = [
@@ -110,15 +118,27 @@ def judge(variants: Sequence[Launch], ground: Ground, rules: Iterable[LaunchRule
     return Judgement(tuple(findings), _coverage(variants[0], framework, versions, trials), reads, failures)
 
 
-def _try(rule: LaunchRule, variants: Sequence[Launch], ground: Ground) -> Trial:
+Shared = dict[tuple[int, str], dict[str, Value]]
+"""Values that hang on no version, by variant and role."""
+
+
+def _try(rule: LaunchRule, variants: Sequence[Launch], ground: Ground, shared: Shared) -> Trial:
     trial = Trial(type(rule))
     for index, launch in enumerate(variants):
         for role in ground.framework.roles(launch):
-            _try_role(rule, trial, index, launch, role, ground)
+            _try_role(rule, trial, index, launch, role, ground, shared.setdefault((index, role.name), {}))
     return trial
 
 
-def _try_role(rule: LaunchRule, trial: Trial, index: int, launch: Launch, role: Role, ground: Ground) -> None:
+def _try_role(
+    rule: LaunchRule,
+    trial: Trial,
+    index: int,
+    launch: Launch,
+    role: Role,
+    ground: Ground,
+    shared: dict[str, Value],
+) -> None:
     open_choices: list[dict[str, Version]] = [{}]
     runs = 0
     while open_choices:
@@ -127,7 +147,7 @@ def _try_role(rule: LaunchRule, trial: Trial, index: int, launch: Launch, role: 
         if runs > MAX_FORKS:
             trial.stop("versions", "too many version combinations are open")
             return
-        config = ground.config(launch, role, chosen)
+        config = ground.config(launch, role, chosen, shared)
         try:
             hits = [_hit(rule, verdict, config) for verdict in rule.check(config)]
         except Fork as fork:

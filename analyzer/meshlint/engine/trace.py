@@ -24,8 +24,9 @@ class Traced(EffectiveConfig):
         versions: Mapping[str, Resolved],
         chosen: Mapping[str, Version],
         shapes: Shapes | None = None,
+        shared: dict[str, Value] | None = None,
     ) -> None:
-        super().__init__(launch, framework, role, versions, chosen, shapes)
+        super().__init__(launch, framework, role, versions, chosen, shapes, shared)
         self.fields: dict[str, None] = {}
         self.libraries: dict[str, None] = {}
         self.variables: dict[str, None] = {}
