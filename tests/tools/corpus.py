@@ -3,8 +3,11 @@
     MESHLINT_MIRRORS=/folder/of/mirrors python tests/tools/corpus.py bugs.jsonl [--held-out] [--all] [word ...]
 
 The mirrors are git folders `OWNER+NAME/repo`. A third of the corpus, chosen by hash, is held out and judged only with
-`--held-out`. Words narrow the entries by repository or commit. Entries that
-cannot be decided statically are left out without `--all`. Only the files of an entry and what they import are read.
+`--held-out`. Words narrow the entries by repository or commit. Entries that cannot be decided statically are left out
+without `--all`. Only the files of an entry, those that its fix changes, and what they import are read.
+
+`found`: a fault in a function that the entry names is there at the parent and gone at the fix; `near`: one in another
+function is; `stays`: what is found stays.
 """
 
 from __future__ import annotations
@@ -12,11 +15,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from meshlint.protocol.facts import FileFacts, read
 from meshlint.protocol.link import Linker
@@ -79,7 +84,20 @@ def key(fault: CodeFault) -> tuple[str, str, str]:
     return (fault.code, fault.scope, fault.subject)
 
 
-def held_out(entry: dict[str, object]) -> bool:
+def files_of(git: Path, entry: dict[str, Any]) -> list[str]:
+    """Give the files of an entry and the further Python files that its fix changes, tests left out."""
+    words = ["git", "-C", str(git), "diff", "--name-only", entry["parent_commit"], entry["fix_commit"]]
+    changed = subprocess.run(words, capture_output=True, check=False).stdout.decode("utf-8", "replace").splitlines()
+    return list(dict.fromkeys([*entry["files"], *(p for p in changed if p.endswith(".py") and "test" not in p)]))
+
+
+def named(entry: dict[str, Any], fault: CodeFault) -> bool:
+    """Say whether a fault stands in a function that the entry names."""
+    hint = re.split(r"[^A-Za-z0-9_]+", entry["function"])
+    return bool(fault.scope) and fault.scope.rpartition(".")[2] in hint
+
+
+def held_out(entry: dict[str, Any]) -> bool:
     """Say whether an entry is kept out of sight."""
     return hashlib.sha256(str(entry["fix_commit"]).encode()).digest()[0] % 3 == 0
 
@@ -103,21 +121,24 @@ def main(words: list[str]) -> int:
         if words[1:] and not any(w in entry["repo"] or entry["fix_commit"].startswith(w) for w in words[1:]):
             continue
         git = Path(mirrors) / entry["repo"].replace("/", "+") / "repo"
-        bad = faults(git, entry["parent_commit"], entry["files"])
-        after = {key(f) for f in faults(git, entry["fix_commit"], entry["files"])}
+        files = files_of(git, entry)
+        bad = faults(git, entry["parent_commit"], files)
+        after = {key(f) for f in faults(git, entry["fix_commit"], files)}
         gone = [f for f in bad if key(f) not in after]
-        total = sums.setdefault((entry["kind"], entry["decidable_class"]), [0, 0])
+        here = [f for f in gone if named(entry, f)]
+        total = sums.setdefault((entry["kind"], entry["decidable_class"]), [0, 0, 0])
         total[0] += 1
-        total[1] += bool(gone)
-        mark = "found" if gone else "stays" if bad else "-"
+        total[1] += bool(here)
+        total[2] += bool(gone) and not here
+        mark = "found" if here else "near" if gone else "stays" if bad else "-"
         name = entry["repo"].split("/")[1]
         label = f"{entry['kind']} {entry['decidable_class']:6}{name:18}{entry['fix_commit'][:9]}"
         print(f"{mark:6}{label} {entry['function'][:50]}", flush=True)
         for fault in bad:
-            here = "  +" if fault in gone else "  ="
-            print(f"        {here} {fault.code} {fault.severity.value} {fault.span} {fault.scope}", flush=True)
-    for (kind, group), (count, found) in sorted(sums.items()):
-        print(f"{kind} {group}: {found} of {count}")
+            sign = "+" if fault in gone else "="
+            print(f"          {sign} {fault.code} {fault.severity.value} {fault.span} {fault.scope}", flush=True)
+    for (kind, group), (count, found, near) in sorted(sums.items()):
+        print(f"{kind} {group}: {found} of {count}" + (f", {near} near" if near else ""))
     return 0
 
 
