@@ -182,3 +182,22 @@ if __name__ == "__main__":
     assert launch.entry == "load"
     key = "mp_overrides.context_parallel_size"
     assert (data(launch, key), line(launch, key)) == (4, 3)
+
+
+@pytest.mark.parametrize(
+    ("word", "key", "wanted"),
+    [
+        ("model.cp_comm_type=yes", "model.cp_comm_type", "yes"),
+        ("model.seq_length=010", "model.seq_length", "010"),
+        ("model.hierarchical_context_parallel_sizes=[2,2]", "model.hierarchical_context_parallel_sizes", (2, 2)),
+        ("model.hierarchical_context_parallel_sizes='[2,2]'", "model.hierarchical_context_parallel_sizes", "[2,2]"),
+        ("model={context_parallel_size:4,cp_comm_type:a2a}", CP, 4),
+        ("++model.context_parallel_size=8", CP, 8),
+        ("model.context_parallel_size=choice(1,2)", CP, "?"),
+        ("model.context_parallel_size=${model.tensor_model_parallel_size}", CP, "?"),
+    ],
+)
+def test_overrides_are_of_hydras_grammar(word: str, key: str, wanted: object, tmp_path: Path) -> None:
+    files = {**LIBRARY, "run.py": WITH_YAML, "conf/tiny_override.yaml": YAML}
+    (launch,) = from_argv(["torchrun", "run.py", word], {}, context_of(tmp_path, files))
+    assert data(launch, key) == wanted

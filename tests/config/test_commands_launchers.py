@@ -58,6 +58,7 @@ LINES = {
     f"accelerate launch --multi_gpu --num_processes 16 --num_machines 2 {PROGRAM}": (2, None, 16),
     f"deepspeed --num_gpus 4 {PROGRAM}": (1, 4, 4),
     f"timeout 10h uv run --active env A=1 B=2 {PROGRAM}": (None, None, None),
+    f"uv run --all-packages --no-sync {PROGRAM}": (None, None, None),
     f"A=1 B=x=y nohup {PROGRAM}": (None, None, None),
     f"docker run --rm --gpus all -e A=1 image:tag torchrun --nproc_per_node 2 {PROGRAM}": (1, 2, 2),
     f"apptainer exec --nv --bind a:b image.sif {PROGRAM}": (None, None, None),

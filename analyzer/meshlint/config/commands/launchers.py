@@ -122,7 +122,10 @@ _CONTAINER = Launcher(
 _UV = Launcher(
     bare=_names(
         "--active --no-sync --frozen --locked --isolated --no-project --quiet -q --verbose -v --all-extras --exact "
-        "--no-dev --offline --no-config --no-cache -n --native-tls --refresh -m --module"
+        "--no-dev --offline --no-config --no-cache -n --native-tls --refresh -m --module --all-packages --all-groups "
+        "--dev --only-dev --no-editable --inexact --no-default-groups --no-progress --no-index --no-build --no-binary "
+        "--no-build-isolation --no-sources --no-env-file --upgrade -U --reinstall --compile-bytecode --managed-python "
+        "--no-managed-python --no-python-downloads --system-certs -s --script --gui-script"
     )
     - _names("-m --module")
 )

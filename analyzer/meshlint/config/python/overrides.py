@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
+from meshlint.config.hydra.grammar import Action, Mapped, NotParsed, Parsed, parse_override
 from meshlint.config.python.calls import Calls
 from meshlint.config.python.machine import MAX_ITEMS
 from meshlint.config.python.values import Leaf, Map, Record, Seq, Unknown, Val, sequence
@@ -63,11 +63,50 @@ def from_words(machine: Calls, words: Val | None) -> Iterator[Layer]:
             reason = word.reason if isinstance(word, Unknown) else "an override is not known"
             yield (key.lstrip("+~") if equals else "*"), Unknown(reason, getattr(word, "origins", ()))
             continue
-        key, equals, text = word.data.partition("=")
+        yield from _of_override(word, word.data)
+
+
+def _of_override(word: Leaf, text: str) -> Iterator[Layer]:
+    """Read one word as Bridge does, by Hydra's own grammar.
+
+    Source: v0.2.2 src/megatron/bridge/training/utils/omegaconf_utils.py:115, v0.4.2 :181, main 067f987df :181.
+    """
+    key, equals, _ = text.partition("=")
+    try:
+        override = parse_override(text)
+    except NotParsed as error:
         if equals:
-            yield key.lstrip("+"), _scalar(text, _after(word, len(key) + 1))
-        elif key.startswith("~"):
-            yield key[1:], Leaf(None, word.origins)
+            yield key.lstrip("+~"), Unknown(f"Hydra cannot read `{text[:MAX_SHOWN]}`: {error}", word.origins)
+        return
+    origins = _after(word, len(key) + 1) if equals else word.origins
+    if override.action is Action.DELETE:
+        yield override.key, Leaf(None, word.origins)
+    elif override.reason:
+        yield override.key, Unknown(override.reason, origins)
+    else:
+        yield from _parsed(override.key, override.value, origins)
+
+
+MAX_SHOWN = 80
+
+
+def _parsed(key: str, value: Parsed, origins: tuple[Origin, ...]) -> Iterator[Layer]:
+    """Give the keys that a value sets: a map is merged, key by key."""
+    if isinstance(value, Mapped) and value.pairs:
+        for name, below in value.pairs[:MAX_ITEMS]:
+            yield from _parsed(f"{key}.{name}", below, origins)
+    else:
+        yield key, _val(value, origins)
+
+
+def _val(value: Parsed, origins: tuple[Origin, ...]) -> Val:
+    if isinstance(value, Mapped):
+        return Map({name: _val(below, origins) for name, below in value.pairs}, origins)
+    if isinstance(value, tuple):
+        return sequence("list", tuple(_val(item, origins) for item in value[:MAX_ITEMS]), origins)
+    if isinstance(value, str) and "${" in value:
+        return Unknown("an interpolation is not followed here", origins)
+    return Leaf(value, origins)
 
 
 def _after(word: Leaf, start: int) -> tuple[Origin, ...]:
@@ -80,18 +119,6 @@ def _after(word: Leaf, start: int) -> tuple[Origin, ...]:
             found += [o for o in piece.origins if o not in found]
         offset = end
     return tuple(found) or word.origins
-
-
-def _scalar(text: str, origins: tuple[Origin, ...]) -> Val:
-    """Read an override's value: a YAML scalar or flow list."""
-    text = text.strip()
-    if len(text) > 4_000:
-        return Unknown("the value is too long", origins)
-    try:
-        documents = parse(Text("", Path(), text))
-    except Unreadable:
-        return Leaf(text, origins)
-    return _of_node(documents[0], origins) if documents else Leaf(None, origins)
 
 
 def from_file(machine: Calls, path: Val | None) -> Iterator[Layer]:
