@@ -289,3 +289,27 @@ def over(conf: Any, base: Any, child: Any) -> Any:
             section.pop("_override_")
             base.pop(key, None)
     return conf.merge(base, child)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "run_grpo.py",
+            "def main(args):\n    if not args.config:\n"
+            '        args.config = os.path.join(os.path.dirname(__file__), "conf", "base.yaml")\n',
+        ),
+        ("go.sh", "uv run other.py --config conf/base.yaml grpo.x=1\n"),
+        ("go.sh", 'uv run other.py --config="${HERE}/conf/base.yaml"\n'),
+        ("go.sh", "uv run other.py --config $HERE/conf/base.yaml\n"),
+    ],
+)
+def test_a_base_that_is_started_as_it_is_is_a_launch_too(name: str, text: str, tmp_path: Path) -> None:
+    context = plant(tmp_path, {**FAMILY, name: text})
+    assert entries(context) == ["conf/base.yaml", "conf/deep/grand.yaml"]
+    assert entries(context, "conf/child.yaml") == ["conf/deep/grand.yaml"]
+
+
+def test_another_file_of_the_name_starts_no_base(tmp_path: Path) -> None:
+    context = plant(tmp_path, {**FAMILY, "go.sh": "uv run other.py --config elsewhere/base.yaml\n"})
+    assert entries(context) == ["conf/deep/grand.yaml"]

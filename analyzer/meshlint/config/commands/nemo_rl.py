@@ -40,7 +40,7 @@ class NemoRl:
     def claims(self, command: Command) -> bool:
         """Claim `run_grpo.py` and its like where they are given a config or a dotlist, or nothing at all."""
         found = program(command)
-        if found is None or not found.script or not _is_runner(found.name):
+        if found is None or not found.script or not is_runner(found.name):
             return False
         given, rest = options(found.words, _OPTIONS)
         return bool(given) or all(w.text is None or not w.text.startswith("-") for w in rest)
@@ -72,7 +72,8 @@ class NemoRl:
 READER = NemoRl()
 
 
-def _is_runner(name: str) -> bool:
+def is_runner(name: str) -> bool:
+    """Say whether a program's name is that of an example that trains."""
     parts = name.split("_")
     return (parts[0] == "run" and any(p in _PROGRAMS for p in parts[1:])) or name == "single_update"
 

@@ -1,16 +1,26 @@
 """NeMo-RL's YAML: `policy`, `cluster` and an algorithm, most of it inherited from bases by `defaults:`.
 
-A file that others inherit from gives way to them. The examples and recipes are started as `--config FILE`, so a file
-that nobody inherits from is a launch.
+A file that others inherit from gives way to them, unless it is launched as it is: a program takes it by default
+(`run_grpo.py` without `--config`), or a script names it behind `--config`. The examples and recipes are started as
+`--config FILE`, so a file that nobody inherits from is a launch.
 """
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from meshlint.config.commands.nemo_rl import ALGORITHMS, MARKING, NAME, launch_of, settings_of
+from meshlint.config.commands.nemo_rl import (
+    ALGORITHMS,
+    MARKING,
+    NAME,
+    default_config,
+    is_runner,
+    launch_of,
+    settings_of,
+)
 from meshlint.config.hydra.documents import bases, load
 from meshlint.config.hydra.inherit import Inherited, inherit
 from meshlint.config.hydra.items import Section
@@ -21,23 +31,25 @@ from meshlint.sources.tree import Text, Unreadable
 from meshlint.sources.yaml import parse
 
 _ENDINGS = (".yaml", ".yml")
+SCRIPTS = (".sh", ".sbatch", ".slurm", ".bash")
 
 
 @dataclass(slots=True)
 class Family:
-    """Which files of the tree inherit from which, by path as shown."""
+    """Which files of the tree inherit from which, and which are launched as they are, by path as shown."""
 
     children: dict[str, list[str]] = field(default_factory=dict)
+    started: frozenset[str] = frozenset()
 
-    def leaves(self, path: str) -> list[str]:
-        """Give the files at the ends of the line that descends from a file; itself where nobody inherits from it."""
+    def launched(self, path: str) -> list[str]:
+        """Give the files on the line that descends from a file that are launches: its ends, and what is started."""
         found: dict[str, None] = {}
         seen = {path}
         stack = [path]
         while stack:
             here = stack.pop()
             below = [child for child in self.children.get(here, ()) if child not in seen]
-            if not below:
+            if here in self.started or not self.children.get(here):
                 found[here] = None
             seen.update(below)
             stack += reversed(below)
@@ -54,12 +66,12 @@ class NemoRlYaml:
         return path.endswith(_ENDINGS)
 
     def entries(self, paths: Iterable[str], context: Context) -> Iterable[str]:
-        """Give the files that nobody inherits from, and for a base the files at the ends of its lines."""
+        """Give the files that nobody inherits from or that are started; for a base those that descend from it."""
         wanted = [path for path in paths if _may_be(path, context)]
         if not wanted:
             return []
         family = _family(context)
-        leaves = dict.fromkeys(leaf for path in wanted for leaf in family.leaves(path))
+        leaves = dict.fromkeys(leaf for path in wanted for leaf in family.launched(path))
         return [leaf for leaf in leaves if _inherits_files(leaf, context) and _is_launch(_merged(leaf, context))]
 
     def launches(self, path: str, context: Context) -> Iterator[Launch]:
@@ -110,8 +122,36 @@ def _family(context: Context) -> Family:
         if path.endswith(_ENDINGS):
             for base in _bases(path, context):
                 family.children.setdefault(base, []).append(path)
+    family.started = frozenset(_started(context, family.children.keys())) if family.children else frozenset()
     context.shared["nemo-rl family"] = family
     return family
+
+
+def _started(context: Context, bases: Collection[str]) -> Iterator[str]:
+    """Give the bases that a program takes by default, and those that a script names behind `--config`."""
+    reader = context.reader()
+    names = {posixpath.basename(path) for path in bases}
+    for path in context.files:
+        if path.endswith(".py") and is_runner(posixpath.basename(path).removesuffix(".py")):
+            default = default_config(path, reader)
+            if default in bases:
+                yield default
+        elif path.endswith(SCRIPTS):
+            yield from _named(path, bases, names, context)
+
+
+def _named(path: str, bases: Collection[str], names: Collection[str], context: Context) -> Iterator[str]:
+    """Give the bases whose path stands behind `--config` in a script, as it is or below a folder of the script's."""
+    try:
+        words = context.tree.read(path).text.replace("=", " ").split()
+    except Unreadable:
+        return
+    for option, word in pairwise(words):
+        wanted = word.strip("\"'")
+        if option != "--config" or posixpath.basename(wanted) not in names:
+            continue
+        tail = wanted.rpartition("$")[2].partition("/")[2] if "$" in wanted else wanted
+        yield from (base for base in bases if f"/{base}".endswith(f"/{tail}"))
 
 
 def _bases(path: str, context: Context) -> list[str]:
