@@ -134,7 +134,7 @@ def _started(context: Context, bases: Collection[str]) -> Iterator[str]:
     for path in context.files:
         if path.endswith(".py") and is_runner(posixpath.basename(path).removesuffix(".py")):
             default = default_config(path, reader)
-            if default in bases:
+            if default is not None and default in bases:
                 yield default
         elif path.endswith(SCRIPTS):
             yield from _named(path, bases, names, context)
