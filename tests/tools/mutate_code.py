@@ -328,7 +328,7 @@ def other_group(source: Source, spot: Spot, after: Spot | None, draw: random.Ran
         return None
     here = shifted(source, spot, 4)
     joined = "\n".join(here)
-    for text in (f", group={spot.group}", f"group={spot.group}, ", f"group={spot.group}"):
+    for text in (f", group={spot.group}", f"group={spot.group}, ", f"group={spot.group},", f"group={spot.group}"):
         if joined.count(text) == 1:
             other = joined.replace(text, "").split("\n")
             test = own_gate(spot, draw)
