@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlint.config.launch import Launch, Write
+from meshlint.config.value import Value
+from meshlint.place import Span
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Related, Severity, Verdict
+
+
+REFUSED = {
+    "verl": "hydra.main, verl/trainer/main_ppo.py:166 at 1dda039b9",
+    "nemo-rl": "OmegaConf.load, nemo_rl/utils/config.py:69 at main",
+    "roll": "hydra.compose, examples/start_rlvr_pipeline.py:23 at main",
+    "areal": "hydra.compose, areal/api/cli_args.py:2908 at main",
+    "megatron-bridge": "OmegaConf.load, src/megatron/bridge/training/utils/omegaconf_utils.py:147 at main",
+}
+"""Frameworks whose YAML is read by omegaconf, which refuses a key that one mapping holds twice, and where they do."""
 
 
 class DuplicateKey(LaunchRule):
@@ -13,12 +25,16 @@ class DuplicateKey(LaunchRule):
 
     ## What it does
 
-    Finds a flag that one command gives twice, or a key that one YAML mapping holds twice, with different values. A
-    later layer that overrides an earlier one (a command over a file, a file over its base) is not meant.
+    Finds a flag that one list of a command gives twice (the words on the command itself, one array, one option
+    string), with different values, and a key that one YAML mapping holds twice. What overrides on purpose is not
+    meant: a flag behind an array (`"${ARGS[@]}" --seq-length 8192`), another array, a string that is added to, a list
+    that grows under a condition, a file over its base.
 
     ## Why this is bad
 
-    The last one counts, and the other does nothing. Who reads or edits the first one is misled.
+    On a command, and in the YAML of Megatron-LM, the last one counts and the other does nothing: who reads or edits
+    the first one is misled. omegaconf, which reads the YAML of verl, NeMo-RL, ROLL, AReaL and Megatron-Bridge, refuses
+    the file, whether the values differ or not: "found duplicate key", before anything starts.
 
     ## Example
 
@@ -34,52 +50,99 @@ class DuplicateKey(LaunchRule):
 
     ## References/versions
 
-    Every version; argparse keeps the last occurrence of a flag, YAML loaders the last occurrence of a key.
+    Every version; argparse and PyYAML keep the last occurrence, Hydra the last word of a command.
     """
 
     code = "CFG001"
     slug = "duplicate-key"
     severity = Severity.WARNING
-    outcomes = (Outcome.IGNORED,)
-    references = (Reference("argparse", "https://docs.python.org/3/library/argparse.html#action"),)
+    outcomes = (Outcome.IGNORED, Outcome.CRASH_START)
+    references = (
+        Reference("argparse", "https://docs.python.org/3/library/argparse.html#action"),
+        Reference(
+            "omegaconf 2.3.1, omegaconf/_utils.py, OmegaConfLoader.construct_mapping: raises ConstructorError for a duplicate key"
+        ),
+        *(Reference(f"{name}: {where}") for name, where in REFUSED.items()),
+    )
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Look at the writes themselves; a role has the same ones as its launch."""
         if config.role != config.framework.roles(config.launch)[0]:
             return
         for key in sorted({write.key for write in config.launch.writes if write.same_place}):
-            yield from _differing(config.launch, key)
+            yield from _twice(config, key)
 
 
-def _differing(launch: Launch, key: str) -> Iterator[Verdict]:
+def _twice(config: EffectiveConfig, key: str) -> Iterator[Verdict]:
     before: Write | None = None
-    for write in launch.history(key):
-        if before is not None and write.same_place and _differ(before, write):
-            yield _verdict(before, write)
+    for write in config.launch.history(key):
+        if before is not None and write.same_place and _one_list(config.launch, before.value, write.value):
+            yield from _judged(config, before, write)
         before = write
 
 
-def _differ(before: Write, after: Write) -> bool:
-    """Say whether one file gives two values; another file that is sourced or merged first is a layer of its own."""
-    first, second = before.value, after.value
-    if first.is_unknown or second.is_unknown or first.data == second.data:
+def _one_list(launch: Launch, first: Value, second: Value) -> bool:
+    """Say whether two values stand in one list of one file, the second not behind a condition."""
+    if first.span is None or second.span is None or first.span.path != second.span.path:
         return False
-    return first.span is not None and second.span is not None and first.span.path == second.span.path
+    path, lines = first.span.path, range(first.span.line, second.span.line + 1)
+    conditional = any(b.span.path == path and b.span.line in lines for b in launch.branches)
+    return not conditional and _uses(first) == _uses(second)
 
 
-def _verdict(before: Write, after: Write) -> Verdict:
+def _uses(value: Value) -> tuple[Span, ...]:
+    """Give the expansions that brought a value into its command, `${ARGS[@]}` and the like: none for a literal."""
+    return tuple(o.span for o in value.origins[1:] if o.span is not None and "$" in o.text)
+
+
+def _judged(config: EffectiveConfig, before: Write, after: Write) -> Iterator[Verdict]:
     first, second = before.value, after.value
-    place = f" (line {first.span.line})" if first.span is not None else ""
-    related = (
-        (Related(first.span, f"{after.key} = {first.data}, which does nothing"),) if first.span is not None else ()
+    if _in_yaml(second) and config.framework.name in REFUSED:
+        yield _refused(config, before, after)
+    elif not first.is_unknown and not second.is_unknown and first.data != second.data:
+        yield _ignored(before, after)
+
+
+def _in_yaml(value: Value) -> bool:
+    return value.span is not None and value.span.path.endswith((".yaml", ".yml"))
+
+
+def _refused(config: EffectiveConfig, before: Write, after: Write) -> Verdict:
+    return _verdict(
+        before,
+        after,
+        Outcome.CRASH_START,
+        f"{after.key} stands twice in one mapping{_line(before.value)}: omegaconf, which reads this file for "
+        f"{config.framework.title}, raises ConstructorError (found duplicate key) at start, before any rank trains.",
+        f"{after.key} stands here too",
     )
-    return Verdict(
-        f"{after.key} is given twice: {second.data} counts, and {first.data}{place} does nothing.",
+
+
+def _ignored(before: Write, after: Write) -> Verdict:
+    first, second = before.value, after.value
+    return _verdict(
+        before,
+        after,
         Outcome.IGNORED,
+        f"{after.key} is given twice: {second.data} counts, and {first.data}{_line(first)} does nothing.",
+        f"{after.key} = {first.data}, which does nothing",
+    )
+
+
+def _line(value: Value) -> str:
+    return f" (first on line {value.span.line})" if value.span is not None else ""
+
+
+def _verdict(before: Write, after: Write, outcome: Outcome, message: str, note: str) -> Verdict:
+    first, second = before.value, after.value
+    return Verdict(
+        message,
+        outcome,
         span=second.span,
-        related=related,
+        related=(Related(first.span, note),) if first.span is not None else (),
         subject=after.key,
         scope=next((o.scope for o in second.origins if o.scope), ""),
+        severity=Severity.ERROR if outcome is Outcome.CRASH_START else None,
         fix=Fix("Take one of the two away."),
     )
 

@@ -8,6 +8,10 @@ from meshlint.config.attention import A2A_P2P, COMM_TYPES, comm_types, swap, use
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict
 
 
+SPARSE_NAME = "allgather"
+"""What layers with DeepSeek sparse attention ask for (core_v0.19.0 transformer/transformer_config.py:2840-2851)."""
+
+
 class UnknownCommType(LaunchRule):
     """A comm type that does not exist.
 
@@ -53,7 +57,11 @@ class UnknownCommType(LaunchRule):
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Look at the names first: most are right."""
         wrong = sorted({comm for comm in comm_types(config) if comm not in COMM_TYPES})
-        if not wrong or config.number("context_parallel_size") <= 1 or not uses_te_core(config):
+        if not wrong or config.number("context_parallel_size") <= 1:
+            return
+        if SPARSE_NAME in wrong:  # right for a model with sparse attention, so plain attention is not taken for granted
+            config.data("experimental_attention_variant")
+        if not uses_te_core(config):
             return
         for comm in wrong:
             yield _verdict(config, comm)
