@@ -240,3 +240,12 @@ def test_upstream_sizes_are_known(upstream: Context) -> None:
     assert len(launches) >= 231
     assert unknown == Counter()
     assert upstream.problems == []
+
+
+def test_a_nemo_case_has_the_shape_of_the_recipe_that_its_product_names(tmp_path: Path) -> None:
+    recipe = GPT_RECIPE.replace("pretrain_gpt.py", "nemo llm pretrain").replace(
+        "scope: [nightly]", "scope: [nightly]\n        nemo_model: [gemma2_2b]"
+    )
+    (launch, *_), context = read(tmp_path, {CASE: "MODEL_ARGS:\n  trainer.devices: 8\n", RECIPE: recipe})
+    found = config(launch, context)
+    assert (found.data("num_layers"), found.data("num_attention_heads")) == (26, 8)

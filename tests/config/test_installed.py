@@ -239,3 +239,20 @@ def test_what_is_unknown_in_a_section_undoes_no_write_before_it(tmp_path: Path, 
     (tmp_path / "train.py").write_text(f"{NEMO}run.run(recipe)\n")
     shown = meshlint("config", tmp_path / "train.py").out
     assert "context_parallel_size = 4  train.py:5:49" in shown
+
+
+def test_a_nemo_runner_with_sizes_from_elsewhere_is_no_launch(tmp_path: Path) -> None:
+    script = """
+        import nemo_run as run
+        from nemo.collections import llm
+
+        def pretrain_recipe(tp):
+            strategy = run.Config(llm.MegatronStrategy, tensor_model_parallel_size=tp)
+            return run.Partial(llm.pretrain, trainer=run.Config(llm.Trainer, strategy=strategy))
+
+        with run.Experiment("x") as exp:
+            exp.add(pretrain_recipe(TP), executor=None)
+        """
+    assert launches(listed(tmp_path, script.replace("TP)", "read_csv())")), "nemo2_recipe") == []
+    (launch,) = launches(listed(tmp_path, script.replace("TP)", "2)")), "nemo2_recipe")
+    assert data(launch, "trainer.strategy.tensor_model_parallel_size") == 2

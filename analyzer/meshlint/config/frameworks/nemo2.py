@@ -53,6 +53,7 @@ _OVERLAP = (
 """Arguments of `MegatronCommOverlapCallback` (lightning/pytorch/callbacks/megatron_comm_overlap.py:89)."""
 
 _KEYS = (
+    Spelling("model_id", ("@factory",), source="collections/llm/recipes: `nemo llm pretrain --factory NAME`"),
     Spelling(
         "encoder_tensor_model_parallel_size",
         ("trainer.strategy.encoder_tensor_model_parallel_size",),

@@ -15,6 +15,7 @@ from meshlint.config.python.values import (
     Func,
     Leaf,
     Record,
+    Unknown,
     Val,
 )
 
@@ -91,9 +92,26 @@ def outside(machine: Calls, dotted: str, site: CallSite) -> Val | None:
 
 
 def added(machine: Calls, callee: Val, site: CallSite) -> tuple[Record | None, Iterable[Row]] | None:
-    """`experiment.add(recipe, executor=...)`: a task of a NeMo-Run experiment."""
+    """`experiment.add(recipe, executor=...)`: a task of a NeMo-Run experiment.
+
+    A script that takes the sizes of its recipe from elsewhere (options, a CSV file) is a runner, no launch by itself.
+    """
     task = site.argument(0, "task")
-    return (task, rows(task)) if isinstance(task, Record) and "trainer" in task.slots else None
+    if (
+        not isinstance(task, Record)
+        or "trainer" not in task.slots
+        or (not task.open and _sized_elsewhere(machine, task))
+    ):
+        return None
+    return task, rows(task)
+
+
+def _sized_elsewhere(machine: Calls, task: Record) -> bool:
+    trainer = machine.record_attribute(task, "trainer")
+    strategy = machine.record_attribute(trainer, "strategy") if isinstance(trainer, Record) else None
+    if not isinstance(strategy, Record):
+        return False
+    return isinstance(machine.record_attribute(strategy, "tensor_model_parallel_size"), Unknown)
 
 
 def _opaque(path: str) -> bool:

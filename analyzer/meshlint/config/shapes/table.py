@@ -65,6 +65,7 @@ GEMMA2: Mapping[str, Data] = {"window_size": (4096, 0), "window_attn_skip_freq":
 QWEN = "bridge qwen/qwen_provider.py"
 LLAMA = "bridge llama/llama_provider.py"
 QWEN_VL = "NeMo 8cfedd72 nemo/collections/vlm/qwen2vl/model/qwen2vl.py"
+NEMO = "NeMo 8cfedd72 nemo/collections/llm"
 XTUNER = "xtuner 0cb8f306 xtuner/v1/model"
 QWEN35 = "torchtitan b5bcd76c torchtitan/models/qwen3_5/__init__.py"
 MINISTRAL = "bridge ministral3/ministral3_provider.py"
@@ -120,7 +121,9 @@ SHAPES: tuple[Shape, ...] = (
     Shape(("llama-2-13b",), 40, 5120, 40, 40, None, 13824, f"{LLAMA}:69"),
     Shape(("llama-2-70b",), 80, 8192, 64, 8, None, 28672, f"{LLAMA}:84"),
     Shape(
-        ("meta-llama-3-8b", "llama-3-8b", "llama-3.1-8b", "meta-llama-3.1-8b", "deepseek-r1-distill-llama-8b"),
+        ("meta-llama-3-8b", "llama-3-8b", "llama-3.1-8b", "meta-llama-3.1-8b", "deepseek-r1-distill-llama-8b",
+            "llama3_8b",
+        ),
         32, 4096, 32, 8, None, 14336, f"{LLAMA}:142,178",
     ),
     Shape(
@@ -140,7 +143,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(("ministral-3-3b",), 26, 3072, 32, 8, 128, 9216, f"{MINISTRAL}:171"),
     Shape(("ministral-3-8b",), 34, 4096, 32, 8, 128, 14336, f"{MINISTRAL}:188"),
     Shape(("ministral-3-14b",), 40, 5120, 32, 8, 128, 16384, f"{MINISTRAL}:204"),
-    Shape(("gemma-2-2b",), 26, 2304, 8, 4, 256, 9216, "bridge gemma/gemma2_provider.py:401", extra=GEMMA2),
+    Shape(("gemma-2-2b", "gemma2_2b"), 26, 2304, 8, 4, 256, 9216, "bridge gemma/gemma2_provider.py:401", extra=GEMMA2),
     Shape(("gemma-2-9b",), 42, 3584, 16, 8, 256, 14336, "bridge gemma/gemma2_provider.py:416", extra=GEMMA2),
     Shape(("gemma-2-27b",), 46, 4608, 32, 16, 128, 36864, "bridge gemma/gemma2_provider.py:431", extra=GEMMA2),
     Shape(("gemma-3-1b",), 26, 1152, 4, 1, 256, 6912, f"{GEMMA}:144", extra=_gemma3(512)),
@@ -161,6 +164,9 @@ SHAPES: tuple[Shape, ...] = (
     Shape(("glm-4.5-air",), 46, 4096, 96, 8, 128, 10944, "bridge glm/glm45_provider.py:120", 128, 8),
     Shape(("minimax-m2",), 62, 3072, 48, 8, 128, 1536, "slime minimax-m2.sh", 256, 8),
     Shape(("mimo-7b", "mimo-7b-rl", "mimo-7b-sft"), 36, 4096, 32, 8, None, 11008, "slime mimo-7B-rl.sh"),
+    Shape(("mixtral_8x7b",), 32, 4096, 32, 8, None, 14336, f"{NEMO}/gpt/model/mixtral.py:97", 8, 2),
+    Shape(("bert_340m",), 24, 1024, 16, 16, None, 4096, f"{NEMO}/bert/model/bert.py:96"),
+    Shape(("t5_220m",), 12, 768, 12, 12, None, 3072, f"{NEMO}/t5/model/t5.py:242"),
     Shape(("nemotron-h-8b",), 52, 4096, 32, 8, None, 21504, f"{HYBRID}:75", extra=MAMBA),
     Shape(("nemotron-h-47b",), 98, 8192, 64, 8, None, 30720, f"{HYBRID}:88", extra=MAMBA),
     Shape(("nemotron-h-56b",), 118, 8192, 64, 8, None, 32768, f"{HYBRID}:103", extra=MAMBA),

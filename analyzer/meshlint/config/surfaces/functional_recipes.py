@@ -29,6 +29,8 @@ class Site:
     script: str
     nodes: Value
     gpus: Value
+    factory: Value | None = None
+    """The recipe of NeMo that `nemo llm pretrain --factory` takes."""
 
     @property
     def world(self) -> Value:
@@ -78,9 +80,18 @@ def _products(spec: Node, products: Node, text: Text) -> Iterator[tuple[tuple[st
         if model is None or cases is None or not cases.items or rows is None:
             continue
         for row in rows.items:
+            factory = _factory(row)
             for nodes in _numbers(row, spec, "nodes"):
                 for gpus in _numbers(row, spec, "gpus"):
-                    yield (model.text, cases.items[0].text), Site(text.path, script, nodes, gpus)
+                    yield (model.text, cases.items[0].text), Site(text.path, script, nodes, gpus, factory)
+
+
+def _factory(row: Node) -> Value | None:
+    node = row.get("nemo_model")
+    named = next(iter(node.items), node) if node is not None else None
+    if named is None or named.kind != "scalar":
+        return None
+    return written(named.text, Origin(Kind.WRITTEN, named.text, named.span, SURFACE, note="--factory"))
 
 
 def _script(spec: Node) -> str:

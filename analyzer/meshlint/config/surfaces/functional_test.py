@@ -78,7 +78,7 @@ def _launches(path: str, root: Node, reader: Reader, context: Context) -> Iterat
                 surface=NAME,
                 identity=f"{path}::{key}{label}",
                 place=key_node.span,
-                writes=(*_kind_of_run(root, script), *writes),
+                writes=(*_kind_of_run(root, script), *_factory(site), *writes),
                 environment=environment,
                 nodes=nodes,
                 gpus_per_node=gpus,
@@ -128,6 +128,10 @@ def _kind_of_run(root: Node, script: str) -> Iterator[Write]:
         yield Write("@training", written(False, _origin(mode)))
     elif "/inference/" in script:
         yield Write("@training", derived_from(False, f"{script} does not train"))
+
+
+def _factory(site: Site | None) -> tuple[Write, ...]:
+    return (Write("@factory", site.factory),) if site is not None and site.factory is not None else ()
 
 
 def _environment(root: Node) -> dict[str, Value]:
