@@ -11,6 +11,7 @@ import pytest
 from meshlint.config.effective import EffectiveConfig
 from meshlint.config.launch import Launch
 from meshlint.config.registry import framework
+from meshlint.config.shapes.source import shapes_of
 from meshlint.config.surface import Context
 from meshlint.config.surfaces.functional_test import SURFACE
 from meshlint.config.value import Data, Kind, Origin, Value, written
@@ -247,5 +248,8 @@ def test_a_nemo_case_has_the_shape_of_the_recipe_that_its_product_names(tmp_path
         "scope: [nightly]", "scope: [nightly]\n        nemo_model: [gemma2_2b]"
     )
     (launch, *_), context = read(tmp_path, {CASE: "MODEL_ARGS:\n  trainer.devices: 8\n", RECIPE: recipe})
-    found = config(launch, context)
-    assert (found.data("num_layers"), found.data("num_attention_heads")) == (26, 8)
+    model = config(launch, context).value("model_id")
+    assert model.data == "gemma2_2b"
+    assert model.span is not None
+    assert model.span.path == RECIPE
+    assert [shapes_of(context).value(name, model).data for name in ("num_layers", "num_attention_heads")] == [26, 8]
