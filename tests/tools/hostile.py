@@ -83,7 +83,8 @@ def run(case: Case) -> Result:
             resource.setrlimit(resource.RLIMIT_CPU, (HARD, HARD))
             os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT), 1)
             os.dup2(os.open(err, os.O_WRONLY | os.O_CREAT), 2)
-            os.execv(words[0], words)
+            environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+            os.execve(words[0], words, environment)
         _, state, used = os.wait4(pid, 0)
         text = out.read_text(errors="replace")
         report = json.loads(text) if text.startswith("{") else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -67,7 +67,23 @@ def _pin(library: str, text: str, source: str) -> Pin:
     return Pin(library, specifier, Value(State.SET, text, (origin,)))
 
 
-def entries(scope: Scope, context: Context, failures: list[str]) -> list[Entry]:
+Tick = Callable[[int, int, str], None]
+
+
+class _Watched(list[str]):
+    """Paths that tell how far whoever goes over them has come."""
+
+    def __init__(self, paths: Iterable[str], tick: Tick) -> None:
+        super().__init__(paths)
+        self.tick = tick
+
+    def __iter__(self) -> Iterator[str]:
+        for place, path in enumerate(super().__iter__()):
+            self.tick(place, len(self), path)
+            yield path
+
+
+def entries(scope: Scope, context: Context, failures: list[str], tick: Tick | None = None) -> list[Entry]:
     """Give the files to read, in order of path."""
     found: dict[tuple[str, str], Entry] = {}
     there: dict[str, bool] = {}
@@ -77,6 +93,8 @@ def entries(scope: Scope, context: Context, failures: list[str]) -> list[Entry]:
         claimed = [path for path in claimed if there[path]]
         if not claimed:
             continue
+        if tick is not None:
+            claimed = _Watched(claimed, tick)
         for path in _entries(surface, claimed, context, failures):
             found.setdefault((path, surface.name), Entry(surface, path))
     kept = sorted(found)

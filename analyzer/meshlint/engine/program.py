@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from meshlint.config.surface import Context
+from meshlint.engine.gather import Tick
 from meshlint.engine.merge import Judged, fingerprint
 from meshlint.engine.options import UsageError
 from meshlint.engine.ruleset import RuleSet, page
@@ -34,21 +35,25 @@ class Judgement:
     notes: tuple[str, ...] = ()
 
 
-def check_program(scope: Scope, context: Context, rules: RuleSet, models: Sequence[Mapping[str, Any]]) -> Judgement:
+def check_program(
+    scope: Scope, context: Context, rules: RuleSet, models: Sequence[Mapping[str, Any]], tick: Tick | None = None
+) -> Judgement:
     """Judge the Python files asked for. Raises UsageError for models of the settings that are wrong."""
     judgement = Judgement()
     active = rules.program_rules()
     paths = tuple(path for path in scope.asked if path.endswith(ENDING))
     if not active or not paths:
         return judgement
-    program = _program(paths, context, models)
+    program = _program(paths, context, models, tick)
     for rule in active:
         _check(rule, program, judgement)
     judgement.notes = program.notes
     return judgement
 
 
-def _program(paths: tuple[str, ...], context: Context, models: Sequence[Mapping[str, Any]]) -> Program:
+def _program(
+    paths: tuple[str, ...], context: Context, models: Sequence[Mapping[str, Any]], tick: Tick | None
+) -> Program:
     from meshlint.models.entry import ModelError
     from meshlint.protocol.program import Program, facts_of, user_models
 
@@ -56,11 +61,13 @@ def _program(paths: tuple[str, ...], context: Context, models: Sequence[Mapping[
         rows = user_models(models)
     except ModelError as error:
         raise UsageError(f"`models`: {error}") from None
-    return Program(paths, facts_of(_texts(context)), rows)
+    return Program(paths, facts_of(_texts(context, tick)), rows)
 
 
-def _texts(context: Context) -> Iterator[tuple[str, str]]:
-    for path in context.files:
+def _texts(context: Context, tick: Tick | None) -> Iterator[tuple[str, str]]:
+    for place, path in enumerate(context.files):
+        if tick is not None:
+            tick(place, len(context.files), path)
         if path.endswith(ENDING):
             try:
                 yield path, context.tree.read(path).text

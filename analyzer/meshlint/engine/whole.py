@@ -42,7 +42,9 @@ def check_scope(scope: Scope, options: Options) -> tuple[Report, frozenset[str]]
     context = gather.context_of(scope, options)
     outcome = Outcome(notes=list(notes))
     looked = _check_launches(scope, context, options, rules, outcome)
-    program = check_program(scope, context, rules, options.settings.models)
+    program = check_program(scope, context, rules, options.settings.models, options.tick)
+    if options.tick is not None:
+        options.tick(1, 1, "")
     outcome.program += program.judged
     outcome.failures += program.failures
     outcome.details += program.notes
@@ -92,15 +94,13 @@ def _check_launches(
     scope: Scope, context: Context, options: Options, rules: RuleSet, outcome: Outcome
 ) -> frozenset[str]:
     """Judge every entry; give the paths that other processes looked at."""
-    entries = list(enumerate(gather.entries(scope, context, outcome.failures)))
+    entries = list(enumerate(gather.entries(scope, context, outcome.failures, options.tick)))
     active = rules.launch_rules()
 
     def work(part: Sequence[tuple[int, gather.Entry]], here: bool) -> Part:
         return _check_part(part, context, options if here else replace(options, tick=None), active)
 
     parts = split.share(entries, work, split.workers(len(entries)))
-    if options.tick is not None:
-        options.tick(1, 1, "")
     for number, _ in entries:
         part = next(part for part in parts if number in part.outcomes)
         outcome.judgements += part.outcomes[number].judgements
@@ -120,6 +120,8 @@ def _check_part(
         outcome = done.outcomes[number] = Outcome()
         before = len(context.problems)
         for variants in gather.launches(entry, context, options, outcome.failures):
+            if options.tick is not None:
+                options.tick(place, len(part), entry.path)
             judge_launch(variants, context, rules, outcome)
         done.problems[number] = context.problems[before:]
         del context.problems[before:]

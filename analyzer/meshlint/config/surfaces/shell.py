@@ -34,7 +34,7 @@ FLAG_STYLE = ("megatron-lm", "slime", "ms-swift")
 
 MAX_TOLD = 3
 """Bounds that are told of one file."""
-MAX_LAUNCHES = 300
+MAX_LAUNCHES = 200
 """Commands of one script that are judged."""
 
 _STARTS = (".py", "torchrun", "torch.distributed", "megatron ", " -m ")

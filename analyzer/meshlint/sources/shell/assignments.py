@@ -88,7 +88,8 @@ def _assign_entry(shell: Shell, target: Node, value: Node | None, more: bool) ->
     name = shell.text(name_node)
     old = shell.lookup(name)
     shell.walk(old.atoms)
-    shell.step(len(old.table or ()) // 64)
+    shell.walk(old.atoms)
+    shell.step(len(old.table or ()) // 32)
     atoms = word(shell, value, quoted=True) if value is not None else ()
     try:
         if old.table is not None:

@@ -192,6 +192,7 @@ def _shift(shell: Shell, words: Words, mark: Mark) -> str:
         shell.state.shifted += count
         return ""
     shell.walk(shell.state.arguments)
+    shell.walk(shell.state.arguments)
     try:
         left = fields(settle(shell.state.arguments, shell.state.assume))
         shell.state.arguments = pack(left[count:])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from meshlint.sources.shell.document import Document, Mark, parse_around_faults, parser
-from meshlint.sources.shell.state import Exhausted, Shell, State, Var, guard
+from meshlint.sources.shell.state import CHARACTERS, Exhausted, Shell, State, Var, guard
 from meshlint.sources.shell.term import (
     Atoms,
 )
@@ -57,7 +57,8 @@ class _Standing:
     @staticmethod
     def of(shell: Shell) -> _Standing:
         """Note what holds now."""
-        names = shell.calls, shell.loops, shell.wrappers, shell.directives, shell.stdin, shell.document, shell.sourcing
+        inputs = shell.stdin, shell.document, shell.sourcing, shell.bodies
+        names = shell.calls, shell.loops, shell.wrappers, shell.directives, *inputs
         return _Standing(shell.state, (len(shell.parked), len(shell.locals), shell.nesting), names)
 
     def restore(self, shell: Shell) -> None:
@@ -65,7 +66,7 @@ class _Standing:
         shell.state, shell.trailing, shell.nesting = self.state, (), self.depths[2]
         del shell.parked[self.depths[0] :], shell.locals[self.depths[1] :]
         shell.calls, shell.loops, shell.wrappers, shell.directives = self.names[:4]
-        shell.stdin, shell.document, shell.sourcing = self.names[4:]
+        shell.stdin, shell.document, shell.sourcing, shell.bodies = self.names[4:]
 
 
 def _leave(shell: Shell, node: Node, stop: Exception) -> None:
@@ -139,6 +140,7 @@ def run_document(shell: Shell, document: Document, beside: str = "") -> str:
         what = f"it has {len(document.text):,} characters; of a script, meshlint reads at most"
         shell.skip(Mark(document, 0, 1), f"{what} {shell.limits.characters:,}")
         return ""
+    shell.step(len(document.text) // CHARACTERS)
     root, cuts = parse_around_faults(document, shell.tool)
     before, shell.document = shell.document, document
     shell.parked.append([])

@@ -79,18 +79,19 @@ def function(shell: Shell, node: Node) -> str:
 def call(shell: Shell, name: str, given: Atoms, mark: Mark) -> str:
     """Call a function of the script."""
     shell.status = None
-    if shell.calls.count(name) > 2:  # what it starts was met on the way here
+    body, document = shell.functions[name]
+    key = id(document), body.start_byte
+    if shell.bodies.count(key) > 2:  # what it starts was met on the way here
         return ""
     if len(shell.calls) > shell.limits.calls:
         shell.skip(mark, f"functions call each other more than {shell.limits.calls} deep")
         return ""
-    body, document = shell.functions[name]
     saved = shell.state.arguments, shell.state.shifted
     before, shell.document = shell.document, document
     shell.state.arguments, shell.state.shifted = given, 0
     if any(isinstance(a, Pass) for a in given) and not any(isinstance(a, Lit | Unk | Choice) for a in given):
         shell.state.arguments = None
-    shell.calls = (*shell.calls, name)
+    shell.calls, shell.bodies = (*shell.calls, name), (*shell.bodies, key)
     shell.locals.append({})
     shell.parked.append([])
     try:
@@ -98,7 +99,7 @@ def call(shell: Shell, name: str, given: Atoms, mark: Mark) -> str:
         unpark(shell, ("return", "break", "continue"))
     finally:
         shell.document = before
-        shell.calls = shell.calls[:-1]
+        shell.calls, shell.bodies = shell.calls[:-1], shell.bodies[:-1]
         shell.parked.pop()
         local = shell.locals.pop()
     shell.state.arguments, shell.state.shifted = saved

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 class Limits:
     """Bounds on the work for one script, by count."""
 
-    steps: int = 40_000
-    reserve: int = 10_000
+    steps: int = 25_000
+    reserve: int = 6_000
     """Steps beyond them for what stands behind the statement that met the bound: only launches are looked at there."""
-    reached: int = 2_000
+    reached: int = 1_200
     files: int = 40
     sourcing: int = 16
     calls: int = 12
@@ -48,8 +48,10 @@ class Limits:
     """Characters of one text, and of the value of one variable."""
 
 
-WEIGHT = 64
+WEIGHT = 8
 """Atoms of a value that one step goes over."""
+CHARACTERS = 200
+"""Characters that one step parses."""
 
 
 class Exhausted(Exception):  # noqa: N818 - control flow: reading stops, what was found stays
@@ -149,6 +151,8 @@ class Shell:
     wrappers: tuple[Atoms, ...] = ()
     directives: tuple[Atoms, ...] = ()
     calls: tuple[str, ...] = ()
+    bodies: tuple[tuple[int, int], ...] = ()
+    """The functions that run: document and offset of each body."""
     sourcing: tuple[str, ...] = ()
     missing: list[str] = field(default_factory=list)
     locals: list[dict[str, Var | None]] = field(default_factory=list)
