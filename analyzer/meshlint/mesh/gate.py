@@ -30,9 +30,9 @@ class Origin(str, Enum):
     """Free for each rank: data, files, clocks."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Expr:
-    """One value number. Make them by a `Values` table only.
+    """One value number. Make them by a `Values` table only, and never store to one (freezing costs too much here).
 
     `op` with `args`: `lit`(value), `rank`, `coord`(mask), `extent`(mask), `grank`(group), `global`(group, place),
     `size`(group), `member`(group), `atom`(key, origin, count), `recv`(slot), the arithmetic `+ - * // % min max`, the
@@ -47,12 +47,19 @@ class Expr:
     local: bool = False
     weak: bool = False
     depth: int = 0
+    bulk: int = 1
+    """At least the number of distinct sub-expressions; a shared one counts for every use, up to a cap."""
+    origins: int = 0
+    """Which origins the atoms inside have, as bits of `ORIGIN_BITS`."""
 
     def __repr__(self) -> str:
         return show(self)
 
 
 Operand = Expr | int | bool | str | None
+
+BULK_CAP = 1 << 20
+ORIGIN_BITS = {origin: 1 << place for place, origin in enumerate(Origin)}
 
 DEPTH_CAP = 64
 """Deeper expressions become atoms of the same `var`."""
@@ -69,20 +76,29 @@ class Values:
     _table: dict[tuple[Any, ...], Expr] = field(default_factory=dict)
 
     def _make(self, op: str, args: tuple[Any, ...], var: int, local: bool = False, weak: bool = False) -> Expr:
-        key = (op, var, local, weak, *((type(arg).__name__, arg) for arg in args))
+        key = (op, var, local, weak, args)
         found = self._table.get(key)
-        if found is None:
-            depth = 1 + max((arg.depth for arg in args if isinstance(arg, Expr)), default=0)
-            number = len(self._table)
-            if depth > DEPTH_CAP:
-                origin = Origin.LOCAL if local else Origin.OPAQUE if var else Origin.UNKNOWN
-                op, args, depth = "atom", (f"value {number}", origin, False), 1
-            found = self._table[key] = Expr(number, op, args, var, local, weak, depth)
+        return self._added(key, op, args, var, local, weak) if found is None else found
+
+    def _added(self, key: Any, op: str, args: tuple[Any, ...], var: int, local: bool, weak: bool) -> Expr:
+        number = len(self._table)
+        parts = [arg for arg in args if isinstance(arg, Expr)]
+        depth = 1 + max((arg.depth for arg in parts), default=0)
+        if depth > DEPTH_CAP:
+            origin = Origin.LOCAL if local else Origin.OPAQUE if var else Origin.UNKNOWN
+            op, args, depth, parts = "atom", (f"value {number}", origin, False), 1, []
+        bulk = min(BULK_CAP, 1 + sum(arg.bulk for arg in parts))
+        origins = ORIGIN_BITS[args[1]] if op == "atom" else 0
+        for arg in parts:
+            origins |= arg.origins
+        found = self._table[key] = Expr(number, op, args, var, local, weak, depth, bulk, origins)
         return found
 
     def lit(self, value: int | bool | str | None) -> Expr:
         """Make a literal."""
-        return self._make("lit", (value,), 0)
+        key = (type(value), value)  # True is not 1
+        found = self._table.get(key)
+        return self._added(key, "lit", (value,), 0, False, False) if found is None else found
 
     def of(self, value: Operand) -> Expr:
         """Turn a Python value into a literal; an expression stays."""
@@ -140,8 +156,13 @@ class Values:
 
         `var` matters for OPAQUE (a function of those coordinates); LOCAL is always ALL, the others are uniform.
         """
-        var = {Origin.LOCAL: ALL, Origin.OPAQUE: var}.get(origin, 0)
-        return self._make("atom", (key, origin, count), var, local=origin is Origin.LOCAL, weak=weak)
+        if origin is not Origin.OPAQUE:
+            var = ALL if origin is Origin.LOCAL else 0
+        asked = (key, id(origin), count, var, weak)  # the hash of a member is slow
+        found = self._table.get(asked)
+        if found is None:
+            found = self._added(asked, "atom", (key, origin, count), var, origin is Origin.LOCAL, weak)
+        return found
 
     def received(self, slot: str, *, var: int = 0) -> Expr:
         """Make the value that an operation with `into=slot` left on this rank; `var` as far as dataflow knows it."""

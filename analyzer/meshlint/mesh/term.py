@@ -17,13 +17,24 @@ from meshlint.mesh.group import Group
 from meshlint.place import Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Site:
-    """Where something stands: its place, what is written there, and the call by which the caller reached it."""
+    """Where something stands: its place, what is written there, and the call by which the caller reached it.
+
+    Never stored to, like the nodes below; freezing would make the making of them three times as slow.
+    """
 
     span: Span
     label: str = ""
     via: Site | None = None
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        """Give the hash, computed once: chains of calls are long and hashed often."""
+        known = self._hash
+        if not known:
+            known = self._hash = hash((self.span, self.label, self.via)) or 1
+        return known
 
     def frames(self) -> tuple[Site, ...]:
         """Give the chain of calls, outermost first; the last one is this place itself."""
@@ -70,7 +81,7 @@ FALLS, BREAKS, RETURNS, EXITS = 1, 2, 4, 8
 """How a way can end: it falls through to the end, or leaves the loop, the function or the program."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Node:
     """What every node caches.
 
@@ -86,29 +97,29 @@ class Node:
     ends: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Nil(Node):
     """Nothing more: the end of a function or of a loop body."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Break(Node):
     """Inside a loop body: leave the loop."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Return(Node):
     """Inside a loop body: leave the loop and go on at its `after_return`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Exit(Node):
     """The rank leaves the protocol: an exception that nobody catches, or the end of the process."""
 
     site: Site
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Op(Node):
     """One event on a group, and what follows.
 
@@ -133,7 +144,7 @@ class Op(Node):
     handle: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Wait(Node):
     """Block until the operation issued last under `handle` has matched."""
 
@@ -142,7 +153,7 @@ class Wait(Node):
     site: Site
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Alt(Node):
     """A branch; what follows the statement stands at the end of both sides."""
 
@@ -152,7 +163,7 @@ class Alt(Node):
     gate: Gate
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Loop(Node):
     """`trip` times `body`, then `rest`; a `Return` in the body goes on at `after_return`."""
 
@@ -163,7 +174,7 @@ class Loop(Node):
     gate: Gate
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Opaque(Node):
     """Something on `over` that is not known (None: on any group): comparing with it is silence."""
 

@@ -49,6 +49,9 @@ COLLECTIVE, RANK, GROUP, RAISE, YIELD = 1, 2, 4, 8, 16
 
 X: Node = ("X",)
 
+Import = tuple[str, str, str, int]
+"""(name, module, attribute or '', level of a relative import)."""
+
 _SEED_WORDS = (
     "reduce",
     "gather",
@@ -131,6 +134,8 @@ class Definition:
     seeds: int
     locals: tuple[str, ...]
     globals: tuple[str, ...]
+    imports: tuple[Import, ...] = ()
+    """What is imported inside of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +212,7 @@ def _plain(facts: FileFacts) -> Node:
                 d.seeds,
                 d.locals,
                 d.globals,
+                d.imports,
             )
             for d in facts.definitions
         ),
@@ -267,6 +273,7 @@ class _Scope:
     callees: dict[str, None] = field(default_factory=dict)
     locals: dict[str, None] = field(default_factory=dict)
     globals: dict[str, None] = field(default_factory=dict)
+    imports: list[Import] = field(default_factory=list)
     seeds: int = 0
 
 
@@ -365,6 +372,7 @@ class _Lowering:
             scope.seeds,
             tuple(k for k in scope.locals if k not in scope.globals),
             tuple(scope.globals),
+            tuple(scope.imports),
         )
         return index
 
@@ -576,6 +584,7 @@ class _Lowering:
             self.imports += names
         else:
             self.scope.locals.update(dict.fromkeys(n[0] for n in names))
+            self.scope.imports += names
         return ("import", node.lineno, names)
 
     def s_global(self, node: ast.Global) -> Node:

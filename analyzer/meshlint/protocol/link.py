@@ -55,6 +55,7 @@ class Linker:
     _mros: dict[tuple[str, int], tuple[tuple[str, int], ...]] = field(default_factory=dict)
     _methods: dict[str, list[tuple[str, int]]] | None = None
     _children: dict[tuple[str, int], list[tuple[str, int]]] | None = None
+    _nested: dict[str, dict[str, list[tuple[int, int]]]] = field(default_factory=dict)
     _found: dict[tuple[tuple[str, int], str], tuple[str, int, tuple[str, int]] | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -238,6 +239,16 @@ class Linker:
     def definition(self, path: str, index: int) -> Definition:
         """Give a definition by its place."""
         return self.files[path].definitions[index]
+
+    def nested(self, path: str) -> dict[str, list[tuple[int, int]]]:
+        """Give the functions inside functions of a file: name -> (the one around it, the one itself)."""
+        known = self._nested.get(path)
+        if known is None:
+            known = self._nested[path] = {}
+            for definition in self.files[path].definitions[1:]:
+                if definition.parent > 0 and definition.owner < 0:
+                    known.setdefault(definition.name, []).append((definition.parent, definition.index))
+        return known
 
     def klass(self, key: tuple[str, int]) -> ClassFacts:
         """Give a class by its place."""

@@ -155,16 +155,16 @@ class Engine:
             while here.parent > 0:
                 around.add(here.parent)
                 here = facts.definitions[here.parent]
-            nested = [d for d in facts.definitions[1:] if d.name == text and d.parent in around - {0} and d.owner < 0]
+            nested = [index for parent, index in linker.nested(path).get(text, ()) if parent in around]
             if nested:
-                return None, [(path, d.index) for d in nested]
+                return None, [(path, index) for index in nested]
         if parts[0] in ("self", "cls", "super()") and len(parts) == 2:
             owner = _owner(facts.definitions, definition)
             if owner >= 0:
                 return None, self._family((path, owner), parts[1], parts[0] == "super()")
         target: Target | None = None
         if parts[0] in definition.locals and definition.index:
-            row = _local_import(definition.body, parts[0])
+            row = next((row for row in definition.imports if row[0] == parts[0]), None)
             target = linker.imported(path, row) if row is not None else None
             if target is None and len(parts) == 1:
                 return None, []
@@ -341,7 +341,7 @@ class Engine:
                 ).eval(param.default)
             if value is None or self._says_nothing(value):
                 value = self._unknown_argument(func.path, definition, param, value)
-            frame.env[param.name] = replace(value, text=value.text or param.name)
+            frame.env[param.name] = value if value.text else replace(value, text=param.name)
         return frame
 
     def _says_nothing(self, value: V) -> bool:
@@ -514,27 +514,6 @@ def _owner(definitions: tuple[Definition, ...], definition: Definition) -> int:
     while here.owner < 0 and here.parent > 0:
         here = definitions[here.parent]
     return here.owner
-
-
-def _local_import(body: tuple[Node, ...], name: str) -> tuple[str, str, str, int] | None:
-    for node in body:
-        if node[0] == "import":
-            for row in node[2]:
-                if row[0] == name:
-                    found: tuple[str, str, str, int] = row
-                    return found
-        for part in node[2:]:
-            if (
-                isinstance(part, tuple)
-                and part
-                and isinstance(part[0], tuple)
-                and part[0]
-                and isinstance(part[0][0], str)
-            ):
-                inner = _local_import(part, name)
-                if inner is not None:
-                    return inner
-    return None
 
 
 def _assigned(body: tuple[Node, ...], name: str, found: list[Node]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from meshlint.mesh.dims import ALL, STANDARD, Axes
-from meshlint.mesh.gate import Expr, Origin, Values, atoms
+from meshlint.mesh.gate import ORIGIN_BITS, Expr, Origin, Values
 from meshlint.mesh.group import Group
 from meshlint.models import names as known
 from meshlint.protocol.link import Target
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from meshlint.protocol.walk import Frame
 
 ClassKey = tuple[str, int]
+
+_UNKNOWN, _CONTRACT = ORIGIN_BITS[Origin.UNKNOWN], ORIGIN_BITS[Origin.CONTRACT]
 
 MAX_EXPR = 40
 """Atoms and operations kept in one value number; a larger one is folded into an opaque atom of the same var."""
@@ -31,7 +33,7 @@ class Module:
     target: Target
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Func:
     """A function of the program, perhaps bound to a receiver, inside a frame, or with arguments already given."""
 
@@ -112,9 +114,9 @@ class Work:
     handle: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class V:
-    """One abstract value.
+    """One abstract value. Nothing stores to one; it is not frozen because walks make them by the hundred thousand.
 
     `null` is the condition under which it is None (None: not worked out yet). `label` names the payload: a batch key,
     or `~name` of the variable that holds it. `buf` tells storage apart, so that a reduction in place reaches every
@@ -306,7 +308,7 @@ class Domain:
 
     def small(self, expr: Expr) -> Expr:
         """Fold a value number that has grown too large into one opaque atom."""
-        if _size(expr, MAX_EXPR) < MAX_EXPR:
+        if expr.bulk < MAX_EXPR or _size(expr, MAX_EXPR) < MAX_EXPR:
             return expr
         return self.opaque(f"#{expr.id}", (expr,))
 
@@ -320,11 +322,12 @@ class Domain:
         return self.values.atom(key, Origin.OPAQUE, var=var, count=count, weak=True)
 
     def _origin(self, parts: tuple[Expr, ...]) -> Origin:
-        origins = {atom.args[1] for part in parts for atom in atoms(part) if atom.op == "atom"}
-        for origin in (Origin.UNKNOWN, Origin.CONTRACT):
-            if origin in origins:
-                return origin
-        return Origin.CONFIG if origins else Origin.UNKNOWN
+        origins = 0
+        for part in parts:
+            origins |= part.origins
+        if not origins or origins & _UNKNOWN:
+            return Origin.UNKNOWN
+        return Origin.CONTRACT if origins & _CONTRACT else Origin.CONFIG
 
     def cleared(self, value: V, dims: int, key: str) -> V:
         """Give what is left of a value after a reduction over `dims`: it no longer varies along them."""

@@ -7,7 +7,7 @@ it. Loop bodies are walked twice. A call of a function that can matter is summar
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -119,8 +119,8 @@ class Walker:
     def statement(self, node: Node) -> bool:
         """Walk one statement; say whether control goes on after it."""
         self.engine.spend()
-        method = getattr(self, "s_" + node[0], None)
-        return True if method is None else bool(method(node))
+        method = _STATEMENTS.get(node[0])
+        return True if method is None else method(self, node)
 
     def s_expr(self, node: Node) -> bool:
         """An expression for its effect. A call that never returns is an exit."""
@@ -515,7 +515,8 @@ class Walker:
         env = self.frame.env
         if not path:
             return
-        for name in [n for n in env if n.startswith(path) and n[len(path) : len(path) + 1] in (".", "[")]:
+        below = (path + ".", path + "[")
+        for name in [n for n in env if n.startswith(below)]:
             del env[name]
         if value.buf and not value.label:
             value = replace(value, label="~" + path.rpartition(".")[2])
@@ -530,11 +531,7 @@ class Walker:
 
     def eval(self, node: Node) -> V:
         """Give the value of an expression, and leave its events behind."""
-        method = getattr(self, "e_" + _METHODS[node[0]], None)
-        if method is None:
-            return self.domain.unknown("?")
-        value: V = method(node)
-        return value
+        return _EXPRESSIONS[node[0]](self, node)
 
     def e_const(self, node: Node) -> V:
         """A literal."""
@@ -1489,11 +1486,20 @@ class Walker:
         return None
 
 
-_METHODS = {
-    "C": "const", "N": "name", "A": "attribute", "S": "subscript", "K": "call", "B": "bool", "U": "unary",
-    "M": "binary", "Q": "compare", "I": "ternary", "T": "sequence", "L": "sequence", "E": "sequence",
-    "D": "dict", "F": "lambda", "G": "comprehension", "*": "star", "W": "walrus", "Y": "yield",
-    "J": "fstring", "X": "unknown",
+_EXPRESSIONS: dict[str, Callable[[Walker, Node], V]] = {
+    "C": Walker.e_const, "N": Walker.e_name, "A": Walker.e_attribute, "S": Walker.e_subscript, "K": Walker.e_call,
+    "B": Walker.e_bool, "U": Walker.e_unary, "M": Walker.e_binary, "Q": Walker.e_compare, "I": Walker.e_ternary,
+    "T": Walker.e_sequence, "L": Walker.e_sequence, "E": Walker.e_sequence, "D": Walker.e_dict,
+    "F": Walker.e_lambda, "G": Walker.e_comprehension, "*": Walker.e_star, "W": Walker.e_walrus,
+    "Y": Walker.e_yield, "J": Walker.e_fstring, "X": Walker.e_unknown,
+}  # fmt: skip
+
+_STATEMENTS: dict[str, Callable[[Walker, Node], bool]] = {
+    "expr": Walker.s_expr, "assign": Walker.s_assign, "aug": Walker.s_aug, "if": Walker.s_if, "for": Walker.s_for,
+    "while": Walker.s_while, "try": Walker.s_try, "with": Walker.s_with, "return": Walker.s_return,
+    "raise": Walker.s_raise, "break": Walker.s_break, "continue": Walker.s_continue, "assert": Walker.s_assert,
+    "def": Walker.s_def, "class": Walker.s_class, "import": Walker.s_import, "match": Walker.s_match,
+    "cases": Walker.s_cases,
 }  # fmt: skip
 
 
