@@ -10,11 +10,14 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from meshlint.config.launch import Launch
 from meshlint.config.pins.find import find
 from meshlint.config.pins.readers import requirement, specifier_of
-from meshlint.config.pins.tables import BRIDGE_CARRIES, IMAGES, RELEASES, commit_versions
+from meshlint.config.pins.tables import BRIDGE_CARRIES, CORE_NEEDS, IMAGES, RELEASES, commit_versions
+from meshlint.config.registry import framework
 from meshlint.config.surface import Context
-from meshlint.config.versions import admitted, narrow
+from meshlint.config.versions import admitted, narrow, resolve
+from meshlint.place import Span
 from meshlint.sources.tree import Tree
 
 CORE = "megatron-core"
@@ -152,6 +155,24 @@ def test_an_unreleased_minor_stands_for_itself() -> None:
     assert admitted(">=0.18", releases) == (Version("0.18.2"), Version("0.19.2"))
 
 
+@pytest.mark.parametrize(
+    ("pinned", "lowest"),
+    [
+        ("", "1.13.0"),
+        ("megatron-core==0.12.3\n", "1.13.0"),
+        ("megatron-core==0.14.0\n", "2.6.0"),
+        ("megatron-core==0.16.1\n", "2.9.0"),
+        ("megatron-core==0.16.1\ntransformer-engine==1.11.0\n", "1.11.0"),
+        ("transformer-engine<1.13\n", "1.11.0"),
+    ],
+)
+def test_an_unpinned_library_is_one_that_the_core_is_run_with(tmp_path: Path, pinned: str, lowest: str) -> None:
+    launch = Launch("megatron-lm", "pretrain_gpt.py", "test", "run.sh", Span("run.sh", 1))
+    shared = context(tmp_path, {"requirements.txt": pinned, "run.sh": ""})
+    found = resolve(launch, framework("megatron-lm"), shared)["transformer-engine"]
+    assert str(found.candidates[0]) == lowest
+
+
 def test_the_tables_are_well_formed() -> None:
     for listed in RELEASES.values():
         assert [Version(v) for v in listed] == sorted({Version(v) for v in listed})
@@ -161,4 +182,7 @@ def test_the_tables_are_well_formed() -> None:
             assert all(Version(v) for v in held.values())
     for carried in BRIDGE_CARRIES.values():
         assert all(SpecifierSet(s) for s in carried.values())
+    for minors in CORE_NEEDS.values():
+        assert [Version(m) for m in minors] == sorted(Version(m) for m in minors)
+        assert all(Version(needed) and source for needed, source in minors.values())
     assert all(len(c) == 12 and lib in RELEASES and Version(v) for c, (lib, v) in commit_versions().items())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from packaging.version import Version
-from version_edges import EDGES, Edge
+from version_edges import EDGES, FP8, Edge
 
 from meshlint.config.effective import option
 from meshlint.config.launch import Launch, Pin, Write
@@ -15,7 +16,7 @@ from meshlint.config.registry import framework
 from meshlint.config.surface import Context
 from meshlint.config.value import Kind, Origin, written
 from meshlint.config.versions import resolve
-from meshlint.engine.judge import Ground, judge
+from meshlint.engine.judge import Ground, Judgement, judge
 from meshlint.place import Span
 from meshlint.rule import LaunchRule, Rule
 from meshlint.sources.tree import Tree
@@ -32,20 +33,26 @@ def below(edge: str) -> str:
     return ".".join(map(str, parts))
 
 
-def outcome(edge: Edge, version: str, folder: Path) -> str:
-    """Give what the edge's rule says of its config at one version; empty where it is silent."""
+def judged(edge: Edge, folder: Path, pins: Mapping[str, str]) -> Judgement:
+    """Judge the edge's config by its rule."""
     named = {f"@{name}": data for name, data in edge.fields.items()} | dict(edge.keys)
     writes = tuple(Write(key, written(data, Origin(Kind.WRITTEN, key, PLACE))) for key, data in named.items())
     launch = Launch(edge.framework, edge.entry, "test", "launch", PLACE, writes)
     model = framework(edge.framework)
-    pin = Pin(edge.window.library, f"=={version}", option(version, f"--pin {edge.window.library}={version}"))
-    context = Context(Tree(folder, (folder,)), pins=(pin,))
+    given = tuple(Pin(library, f"=={v}", option(v, f"--pin {library}={v}")) for library, v in pins.items())
+    context = Context(Tree(folder, (folder,)), pins=given)
     rule = RULES[edge.code]
     assert issubclass(rule, LaunchRule)
     judgement = judge([launch], Ground(model, resolve(launch, model, context)), [rule()])
     assert not judgement.failures
     assert judgement.coverage.judged == (edge.code,), judgement.coverage.not_judged
-    found = {judged.finding.outcome.value for judged in judgement.judged}
+    return judgement
+
+
+def outcome(edge: Edge, version: str, folder: Path) -> str:
+    """Give what the edge's rule says of its config at one version; empty where it is silent."""
+    judgement = judged(edge, folder, {edge.window.library: version})
+    found = {one.finding.outcome.value for one in judgement.judged}
     assert len(found) <= 1
     return next(iter(found), "")
 
@@ -74,3 +81,19 @@ def test_every_window_has_its_edges(rule: type[Rule]) -> None:
 
 def test_every_window_has_a_source() -> None:
     assert [w for rule in RULES.values() for w in rule.windows if not w.says or not w.source] == []
+
+
+def test_what_differs_by_version_is_said_of_each(tmp_path: Path) -> None:
+    fields = {**FP8, "multi_latent_attention": True, "packed_sequences": True}
+    edge = next(edge for edge in EDGES if edge.code == "CTX008")
+    (found,) = judged(replace(edge, fields=fields), tmp_path, {}).judged
+    said = found.finding.message
+    assert "On transformer-engine 2.6.0 to 2.14.1: " in said
+    assert "On transformer-engine 2.15.0 to 2.18.0: " in said
+    assert said.index("dropped for MLA") < said.index("On transformer-engine 2.15.0") < said.index("(THD)")
+    assert said.endswith("This holds on transformer-engine 2.6.0 to 2.18.0; no pin says which is used here.")
+
+
+def test_an_old_release_is_not_taken_for_granted(tmp_path: Path) -> None:
+    edge = next(edge for edge in EDGES if edge.code == "HCP005")
+    assert judged(edge, tmp_path, {}).judged == ()

@@ -2,7 +2,7 @@
 
 The order of belief: the command line and the settings, the launch's own words (its image), files near it (a checkout,
 locks, requirements, images, submodules), an installed environment, what another pinned library brings along. With none
-of them, every supported release is judged.
+of them, every supported release is judged that the launch's megatron-core can be run with.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from meshlint.config.framework import Framework
 from meshlint.config.installed import environments
 from meshlint.config.launch import Launch, Pin
 from meshlint.config.pins.find import find
-from meshlint.config.pins.tables import BRIDGE_CARRIES, RELEASES
+from meshlint.config.pins.tables import BRIDGE_CARRIES, CORE_NEEDS, RELEASES
 from meshlint.config.surface import Context
 from meshlint.config.value import Kind, Origin, Value, written
 
@@ -26,11 +26,27 @@ def resolve(launch: Launch, framework: Framework, context: Context) -> dict[str,
     given = {pin.library: (pin,) for pin in (*launch.pins, *context.pins)}
     near = find(launch.place.path, context)
     resolved: dict[str, Resolved] = {}
-    libraries = sorted(framework.libraries, key=lambda name: name != "megatron-bridge")
-    for library in libraries:
+    for library in sorted(framework.libraries, key=_rank):
         pins = given.get(library) or near.get(library) or _installed(library, context) or _carried(library, resolved)
-        resolved[library] = narrow(library, pins)
+        found = narrow(library, pins)
+        resolved[library] = found if found.pin is not None else _realistic(library, found, resolved)
     return resolved
+
+
+def _rank(library: str) -> int:
+    """Put what tells of others first."""
+    return {"megatron-bridge": 0, "megatron-core": 1}.get(library, 2)
+
+
+def _realistic(library: str, found: Resolved, resolved: Mapping[str, Resolved]) -> Resolved:
+    """Leave out the releases of an unpinned library that no candidate of megatron-core is run with."""
+    core, needs = resolved.get("megatron-core"), CORE_NEEDS.get(library, {})
+    if core is None or not core.candidates:
+        return found
+    lowest = core.candidates[0]
+    floors = [Version(needed) for minor, (needed, _) in needs.items() if Version(minor) <= Version(lowest.base_version)]
+    inside = tuple(v for v in found.candidates if not floors or v >= floors[-1])
+    return Resolved(inside or found.candidates)
 
 
 def narrow(library: str, pins: Iterable[Pin]) -> Resolved:

@@ -209,7 +209,7 @@ def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str
         confidence=confidence,
         outcome=verdict.outcome,
         span=first.span,
-        message=" ".join([verdict.message, *notes]),
+        message=" ".join([_said(hits, trial), *notes]),
         fingerprint=_fingerprint(first),
         related=_distinct(first.span, (*_related(first), *verdict.related, *_pins(libraries, versions))),
         launches=(LaunchRef(first.launch.identity, first.launch.place),),
@@ -256,8 +256,25 @@ def _values(hit: Hit) -> list[Value]:
     return ([hit.at] if hit.at is not None else []) + [v for _, v in hit.values]
 
 
+def _said(hits: list[Hit], trial: Trial) -> str:
+    """Give the message; where it differs between the versions that are open, each with those it is about."""
+    said: dict[str, list[Hit]] = {}
+    for hit in hits:
+        said.setdefault(hit.verdict.message, []).append(hit)
+    where = [_standing(mine, trial) for mine in said.values()]
+    if len(said) == 1 or "" in where or len(set(where)) < len(where):
+        return hits[0].verdict.message
+    return " ".join(f"On {place}: {message}" for place, message in zip(where, said, strict=True))
+
+
 def _version_note(hits: list[Hit], trial: Trial) -> str:
     """Name the versions where the fault stands, if it does not stand on all that were judged."""
+    standing = _standing(hits, trial)
+    return f"This holds on {standing}; no pin says which is used here." if standing else ""
+
+
+def _standing(hits: list[Hit], trial: Trial) -> str:
+    """Give the versions of some hits, by library; empty where those are all that were judged."""
     libraries = sorted({lib for _, _, chosen in trial.judged for lib in chosen})
     parts = []
     for library in libraries:
@@ -265,7 +282,7 @@ def _version_note(hits: list[Hit], trial: Trial) -> str:
         judged = sorted({c[library] for _, _, c in trial.judged if library in c})
         if bad and bad != set(judged):
             parts.append(f"{library} {_runs(judged, bad)}")
-    return f"This holds on {' with '.join(parts)}; no pin says which is used here." if parts else ""
+    return " with ".join(parts)
 
 
 def _runs(judged: list[Version], bad: set[Version]) -> str:

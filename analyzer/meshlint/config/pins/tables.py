@@ -61,6 +61,25 @@ BRIDGE_CARRIES: Mapping[str, Mapping[str, str]] = {
 """What a megatron-bridge minor brings along. Source: its pyproject.toml and the submodule 3rdparty/Megatron-LM at the
 tags v0.2.2 (core 0.16.0rc0, requirement >=0.15.0a0,<0.16), v0.3.1, v0.4.2, v0.5.1, v0.6.0 and 067f987df (0.7.0)."""
 
+CORE_NEEDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "transformer-engine": {
+        "0.10": (
+            "1.13",
+            "README.md:93 at core_v0.10.0 (2025-02-17) asks for the latest container; v1.13 is of 2024-12",
+        ),
+        "0.14": ("2.6", "pyproject.toml:80 at core_v0.14.0: >=2.6.0a0,<2.8.0"),
+        "0.15": ("2.9", "pyproject.toml:71 at core_v0.15.3: >=2.9.0a0,<2.10.0"),
+        "0.16": ("2.9", "pyproject.toml:71 at core_v0.16.1: >=2.9.0a0,<2.12.0"),
+        "0.17": ("2.14", "pyproject.toml:205 at core_v0.17.1: commit 366798ef8a, version 2.14.1"),
+        "0.18": ("2.16", "pyproject.toml:206 at core_v0.18.2: commit b9d690e042, version 2.16.0"),
+    }
+}
+"""The lowest release of a library that a megatron-core minor and those after it are run with, and its source.
+
+It narrows what is judged where nothing pins the library; a pin always counts for more. Upper bounds are left out:
+containers bring newer releases than a minor asks for.
+"""
+
 
 @cache
 def commit_versions() -> Mapping[str, tuple[str, str]]:

@@ -9,7 +9,6 @@ from meshlint.config.value import Value
 from meshlint.place import Span
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Related, Severity, Verdict
 
-
 REFUSED = {
     "verl": "hydra.main, verl/trainer/main_ppo.py:166 at 1dda039b9",
     "nemo-rl": "OmegaConf.load, nemo_rl/utils/config.py:69 at main",
@@ -60,7 +59,7 @@ class DuplicateKey(LaunchRule):
     references = (
         Reference("argparse", "https://docs.python.org/3/library/argparse.html#action"),
         Reference(
-            "omegaconf 2.3.1, omegaconf/_utils.py, OmegaConfLoader.construct_mapping: raises ConstructorError for a duplicate key"
+            "omegaconf/_utils.py:137-150 of omegaconf 2.3.1, OmegaConfLoader: ConstructorError for a duplicate key"
         ),
         *(Reference(f"{name}: {where}") for name, where in REFUSED.items()),
     )

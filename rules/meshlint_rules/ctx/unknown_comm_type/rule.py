@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from meshlint.config.attention import A2A_P2P, COMM_TYPES, comm_types, swap, uses_te_core
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict
 
-
 SPARSE_NAME = "allgather"
 """What layers with DeepSeek sparse attention ask for (core_v0.19.0 transformer/transformer_config.py:2840-2851)."""
 

@@ -42,7 +42,9 @@ class TeVersion(LaunchRule):
 
     ## References/versions
 
-    See below; the table of versions is the one that the rule judges by.
+    See below; the table of versions is the one that the rule judges by. It speaks where something pins Transformer
+    Engine to an old version: what nothing pins counts as at least 1.13, the release before megatron-core 0.10, which
+    is the first that has `a2a+p2p`.
     """
 
     code = "HCP005"
@@ -57,9 +59,8 @@ class TeVersion(LaunchRule):
             return
         if config.number("context_parallel_size") <= 1 or not uses_te_core(config) or not config.within(OLD):
             return
-        version = config.version("transformer-engine")
         yield Verdict(
-            f"cp_comm_type asks for {A2A_P2P}, which Transformer Engine {version} does not have: every rank stops "
+            f"cp_comm_type asks for {A2A_P2P}, which Transformer Engine does not have before 1.12: every rank stops "
             "while the first attention layer is built, with an assertion that wants 1.12.0.",
             Outcome.CRASH_LATE,
             at="cp_comm_type",
