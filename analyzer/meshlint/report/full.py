@@ -33,7 +33,8 @@ def render(report: Report, style: Style, verbose: bool = False) -> Iterator[str]
         yield from _finding(finding, lines, style)
         yield ""
     yield from _summary(report, shown, style)
-    yield from _coverage(report.coverage, style, verbose)
+    unread = any(finding.code == "MSH003" for finding in report.findings)
+    yield from _coverage(report.coverage, style, verbose, unread)
     if verbose:
         yield from (f"not followed: {clean(detail)}" for detail in report.details)
 
@@ -131,7 +132,7 @@ def _summary(report: Report, shown: list[Finding], style: Style) -> Iterator[str
     yield ", ".join(counts) + (f" ({hidden} suppressed)" if hidden else "") + "."
 
 
-def _coverage(coverage: Sequence[Coverage], style: Style, verbose: bool) -> Iterator[str]:
+def _coverage(coverage: Sequence[Coverage], style: Style, verbose: bool, unread: bool) -> Iterator[str]:
     if not coverage:
         return
     if verbose:
@@ -140,7 +141,8 @@ def _coverage(coverage: Sequence[Coverage], style: Style, verbose: bool) -> Iter
         return
     stopped = sum(bool(c.not_judged) for c in coverage)
     if not stopped:
-        yield style("dim", f"Every rule was judged in {plural(len(coverage), 'launch')}.")
+        more = "; MSH003 tells what was not read" if unread else ""
+        yield style("dim", f"Every rule was judged in {plural(len(coverage), 'launch')}{more}.")
         return
     tail = f"; --verbose tells what stopped the others in {stopped}" if len(coverage) > 1 else ""
     yield style("dim", f"{plural(len(coverage), 'launch')}; {_how_far(coverage)}{tail}")

@@ -18,6 +18,15 @@ _NO_PATH = "the path leads round in a circle of links or is not a path"
 _OUTSIDE = "it lies outside the folders that meshlint may read"
 
 
+_MARKS = (
+    (b"\xff\xfe\0\0", "utf-32"),
+    (b"\0\0\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+"""How files in other encodings begin; the longer mark first, since one begins like the other."""
+
+
 class Unreadable(Exception):  # noqa: N818 - a diagnostic, shown as one sentence
     """A file that cannot be read; `sentence` says why, in words for a person."""
 
@@ -116,8 +125,19 @@ class Tree:
         if known is None:
             known = self._texts[file] = self._load(file)
         if isinstance(known, Unreadable):
-            raise known
+            raise self._of_link(path, beside) or known
         return known
+
+    def _of_link(self, path: str | Path, beside: str) -> Unreadable | None:
+        """Blame a link that leads to nothing, not the file that is not there."""
+        link = os.path.join(self.root, os.path.dirname(beside), path)
+        try:
+            if not os.path.islink(link) or os.path.exists(link):
+                return None
+            target = os.readlink(link)
+        except (OSError, ValueError):
+            return None
+        return Unreadable(self.shown(Path(link)), f"it is a link to `{target}`, and there is no such file")
 
     def exists(self, path: str | Path, beside: str = "") -> bool:
         """Say whether a readable file is there."""
@@ -140,14 +160,18 @@ class Tree:
         return self._decode(shown, file, raw)
 
     def _decode(self, shown: str, file: Path, raw: bytes) -> Text | Unreadable:
-        encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8-sig")
         if encoding == "utf-8-sig" and b"\0" in raw:
             return Unreadable(shown, "it is a binary file")
         try:
             text = raw.decode(encoding)
         except UnicodeDecodeError as error:
             line = raw.count(b"\n", 0, error.start) + 1
+            if encoding != "utf-8-sig":
+                return Unreadable(shown, f"it begins like {encoding.upper()}, and is not", line)
             return Unreadable(shown, f"it is not UTF-8 at byte {error.start}", line)
+        if "\0" in text:
+            return Unreadable(shown, "it is a binary file")
         return Text(shown, file, text.replace("\r\n", "\n"))
 
 

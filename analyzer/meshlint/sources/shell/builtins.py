@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from meshlint.sources.shell import arithmetic
@@ -19,6 +20,7 @@ from meshlint.sources.shell.processes import external
 from meshlint.sources.shell.state import Shell, Var
 from meshlint.sources.shell.term import (
     Assume,
+    Atom,
     Atoms,
     Choice,
     Field,
@@ -282,12 +284,10 @@ def _source(shell: Shell, words: Words, mark: Mark) -> str:
         return ""
     name = text_of(shell, words[0])
     shown = mark.document.text[mark.start : mark.end].split("\n")[0][:80]
-    if name is None:
-        shell.missing.append(shown)
-        return ""
-    found = _find(shell, name)
-    if found is None:
-        shell.missing.append(name)
+    found = _find(shell, name) if name is not None else None
+    if name is None or found is None:
+        shell.missing.append(name or shown)
+        _may_change(shell, name or shown)
         return ""
     if found.path in shell.sourcing or found.path == shell.path:
         return ""
@@ -297,6 +297,41 @@ def _source(shell: Shell, words: Words, mark: Mark) -> str:
         return _left_out(shell, mark, name, f"it sources more than {shell.limits.files} files")
     shell.opened += 1
     return _run_file(shell, found, line(words[1:]))
+
+
+_SETTERS_OF_PATHS = (
+    "activate",
+    ".bashrc",
+    ".bash_profile",
+    ".profile",
+    "conda.sh",
+    "set_env.sh",
+    "setvars.sh",
+    "profile",
+)
+"""Files that set up a machine or an interpreter; they set no variable that a launch script gives itself."""
+MAX_NOTED = 2_000
+
+
+def _may_change(shell: Shell, name: str) -> None:
+    """Note on every variable that is set that a file which could not be read may set it anew.
+
+    Not inside a branch that nothing decides: there the other way keeps each value as it is.
+    """
+    if shell.state.guards or posixpath.basename(name).strip("\"'") in _SETTERS_OF_PATHS:
+        return
+    caveat = f"`{name}`, which could not be read, is sourced after it"
+    variables = shell.state.variables
+    for key in list(variables)[:MAX_NOTED]:
+        atoms = variables[key].atoms
+        if len(atoms) <= MAX_NOTED:
+            variables[key] = replace(variables[key], atoms=tuple(_noted(atom, caveat) for atom in atoms))
+
+
+def _noted(atom: Atom, caveat: str) -> Atom:
+    if not isinstance(atom, Lit) or atom.mark is None or atom.mark.caveat:
+        return atom
+    return replace(atom, mark=replace(atom.mark, caveat=caveat))
 
 
 def _left_out(shell: Shell, mark: Mark, name: str, what: str) -> str:

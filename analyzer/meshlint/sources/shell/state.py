@@ -260,6 +260,8 @@ class Shell:
     def assign(self, name: str, atoms: Atoms, array: bool = False, table: Mapping[str, Atoms] | None = None) -> None:
         """Set a variable; it stays exported if it was."""
         self.walk(atoms)
+        if name in self.long and any(isinstance(a, Unk) and a.key.startswith("long:") for a in atoms):
+            atoms = (self._too_long(name),)
         if size(atoms) > self.limits.atoms or self._characters(atoms) > self.limits.characters:
             atoms = (self._too_long(name),)
         old = self.state.variables.get(name)
@@ -279,7 +281,7 @@ class Shell:
         if name not in self.long:
             self.long.add(name)
             self.trouble(self.at or Mark(self.document, 0, 1), f"{reason}; it counts as unknown from there", ends=True)
-        return self.unknown(reason, several=True)
+        return Unk(reason, f"long:{self.fresh()}", several=True)
 
     def export(self, name: str) -> None:
         """Mark a variable for the environment of commands."""
