@@ -126,3 +126,22 @@ def test_a_list_in_a_default_is_valid(meshlint: CommandLine, tmp_path: Path) -> 
     (launch,) = launches(meshlint, tmp_path, script)
     assert fields(launch)["cp_comm_type"]["data"] == ["a", "b"]
     assert not [f for f in findings(meshlint, tmp_path) if f["code"] == "MSH003"]
+
+
+SOURCED = f"CP=4\nsource ./%s\nTP=2\npython pretrain_gpt.py {SHAPE} --cp-comm-type a2a+p2p \\\n"
+SOURCED += "  --context-parallel-size $CP --tensor-model-parallel-size $TP\n"
+
+
+def test_a_sourced_file_that_is_not_there_may_change_what_stands_before(meshlint: CommandLine, tmp_path: Path) -> None:
+    (launch,) = launches(meshlint, tmp_path, SOURCED % "cluster_env.sh")
+    notes = {name: fields(launch)[f"{name}_parallel_size"].get("notes", []) for name in ("context", "tensor_model")}
+    said = "unless overridden: `./cluster_env.sh`, which could not be read, is sourced after it"
+    assert notes == {"context": [said], "tensor_model": []}
+    (finding,) = [f for f in findings(meshlint, tmp_path) if f["code"] == "HCP001"]
+    assert finding["confidence"] == "medium"
+    assert "`./cluster_env.sh`, which could not be read" in finding["message"]
+
+
+def test_what_sets_up_an_interpreter_changes_no_variable_of_the_script(meshlint: CommandLine, tmp_path: Path) -> None:
+    (launch,) = launches(meshlint, tmp_path, SOURCED % ".venv/bin/activate")
+    assert "notes" not in fields(launch)["context_parallel_size"]

@@ -199,6 +199,7 @@ def _value_data(value: Value) -> dict[str, Any]:
         data["reason"] = clean(value.reason)
     data["written"] = [clean(str(o.span)) for o in value.origins if o.span is not None]
     notes = [clean(o.note) for o in value.origins if o.note]
+    notes += [f"unless overridden: {clean(c)}" for c in dict.fromkeys(o.caveat for o in value.origins) if c]
     if notes:
         data["notes"] = notes
     return data

@@ -189,7 +189,9 @@ def where(value: Value) -> str:
     """Say where a value comes from, in a few words."""
     if value.state is State.UNKNOWN:
         return value.reason
-    return "; ".join(part for origin in value.origins if (part := _origin(origin)))
+    caveats = dict.fromkeys(origin.caveat for origin in value.origins if origin.caveat)
+    said = (f"unless overridden: {caveat}" for caveat in caveats)
+    return "; ".join((*(part for origin in value.origins if (part := _origin(origin))), *said))
 
 
 def _origin(origin: Origin) -> str:
