@@ -202,6 +202,8 @@ def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str
         notes.append(f"Only where {branches}." if branches else "Only on some branches of the script.")
     caveats = sorted({o.caveat for v in _values(first) for o in v.origins if o.caveat})
     notes += [f"Unless overridden: {c}." for c in caveats]
+    if any("could not be read" in caveat for caveat in caveats):
+        confidence = Confidence.MEDIUM
     return Finding(
         code=rule.code,
         slug=rule.slug,
