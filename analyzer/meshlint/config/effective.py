@@ -182,7 +182,7 @@ class EffectiveConfig:
             return direct if shape is None or shape.is_unknown else shape
         if shape is not None:
             return shape
-        if found is not None and found.origins:
+        if found is not None and any(o.kind is not Kind.DERIVED for o in found.origins):
             return found  # a default that the framework's own files give, of the very version that is launched
         for row in self.framework.defaults:
             if row.field == name and (row.window is None or self.within(row.window)):

@@ -175,7 +175,7 @@ class Statements(Calls):
                 if isinstance(value, Leaf):
                     self.put(self.frame.names, target.id, self.marked(value, deps))
             elif isinstance(target, ast.Attribute) and _plain_chain(target):
-                base = self.evaluate(target.value)
+                base = self.holder(target.value)
                 if isinstance(base, Record):
                     known = base.slots.get(f"?{target.attr}", ())
                     self.put(base.slots, f"?{target.attr}", (*known, *(d for d in deps if d not in known)))
