@@ -136,3 +136,11 @@ def test_a_link_to_nothing_is_blamed_itself(meshlint: CommandLine, tmp_path: Pat
     told, _ = found(meshlint, tmp_path)
     assert [f["path"] for f in told] == ["train.sh"]
     assert "it is a link to `gone.sh`, and there is no such file" in told[0]["message"]
+
+
+def test_bases_in_a_ring_are_told(meshlint: CommandLine, tmp_path: Path) -> None:
+    policy = "policy:\n  megatron_cfg:\n    enabled: true\n    context_parallel_size: 2\n"
+    (tmp_path / "a.yaml").write_text(f"defaults: b.yaml\n{policy}")
+    (tmp_path / "b.yaml").write_text(f"defaults: a.yaml\n{policy}")
+    told, _ = found(meshlint, tmp_path)
+    assert {f["path"] for f in told} == {"a.yaml", "b.yaml"}

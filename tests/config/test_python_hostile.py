@@ -165,3 +165,8 @@ def test_places_count_characters() -> None:
 def test_warnings_of_what_is_read_stay_inside(recwarn: pytest.WarningsRecorder) -> None:
     parse(Text("x.py", Path("x.py"), "x = '\\d'\nassert (1, 2)\n"))
     assert not recwarn.list
+
+
+def test_a_text_of_very_many_pieces_is_given_up(tmp_path: Path) -> None:
+    lines = "    x = ''\n" + "    x += ' --a 1'\n" * 20_000 + "    cfg.model.context_parallel_size = len(x)\n"
+    assert evaluated(tmp_path, f"{RECIPE}{BASE}{lines}    return cfg\n") == ["?"]

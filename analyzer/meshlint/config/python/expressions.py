@@ -521,7 +521,8 @@ class Expressions(Machine):
         return self.joined(node, pieces, *parts)
 
     def joined(self, node: ast.AST, pieces: list[Piece], *parts: Val) -> Val:
-        """Make a string from pieces; one that is partly unknown keeps its pieces."""
+        """Make a string from pieces; one that is partly unknown keeps its pieces. Many pieces count as many steps."""
+        self.steps += len(pieces) // 4
         if len(pieces) > MAX_ITEMS or sum(len(p.text or "") for p in pieces) > MAX_TEXT:
             return self.unknown(node, "the string is too long")
         if any(p.text is None for p in pieces):

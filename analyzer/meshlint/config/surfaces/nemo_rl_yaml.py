@@ -53,7 +53,7 @@ class Family:
                 found[here] = None
             seen.update(below)
             stack += reversed(below)
-        return list(found)
+        return list(found) or [path]  # a ring has no end: each file of it is read, to say so
 
 
 class NemoRlYaml:
