@@ -417,16 +417,28 @@ class Side:
 
 
 def sides(source: Source) -> Iterator[Side]:
-    """Give the sides of branches on ranks that broadcast on both."""
+    """Give the sides of branches on ranks, with the sendings that have a counterpart on the other side."""
     for name, function in functions(source):
         reach = (function.lineno, function.end_lineno or function.lineno)
         for node in ast.walk(function):
             if not isinstance(node, ast.If) or not node.orelse or not ranked(source, node.test):
                 continue
-            both = [tuple(_sendings(source, body)) for body in (node.body, node.orelse)]
-            if all(both):
-                gate = (node.lineno, node.end_lineno or node.lineno)
-                yield from (Side(name, reach, gate, side) for side in both)
+            if "ranks_in" in source.segment(node.test):
+                continue  # lists of ranks are compared: all members of a group take one side
+            one, other = (tuple(_sendings(source, body)) for body in (node.body, node.orelse))
+            gate = (node.lineno, node.end_lineno or node.lineno)
+            for side, beside in ((one, other), (other, one)):
+                there = {_channel(source, node) for node in beside}
+                kept = tuple(node for node in side if _channel(source, node) in there)
+                if kept:
+                    yield Side(name, reach, gate, kept)
+
+
+def _channel(source: Source, node: ast.stmt) -> tuple[str, str]:
+    """Give what is called and on which group: what a counterpart on the other side has in common."""
+    assert isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    group = next((source.segment(k.value) for k in node.value.keywords if k.arg == "group"), "")
+    return source.segment(node.value.func), group
 
 
 def _sendings(source: Source, body: list[ast.stmt]) -> Iterator[ast.stmt]:
