@@ -83,6 +83,8 @@ class Frame:
     cleared: dict[str, int] = field(default_factory=dict)
     """Parameters whose value was reduced in place, and over which dims."""
     lazy: bool = False
+    rough: bool = False
+    """In the first round of a loop, which only shows what changes: loops inside go round once."""
     asked: set[str] = field(default_factory=set)
 
 
@@ -281,13 +283,18 @@ class Walker:
         line, end = node[1], node[-1]
         outer, before, returns = frame.items, dict(frame.env), len(frame.returns)
         frame.items = []
+        rough, frame.rough = frame.rough, True
         self.turn(body, element, target, trip)
+        frame.rough = rough
         del frame.returns[returns:]
         again = self.domain.number(self.key("round", line))
         later = self.values.compare("<", 0, again)
         if trip.var:
             later = self.domain.opaque(self.key("later", line), (trip,))
         frame.env = self.widened(later, frame.env, before)
+        if rough:
+            frame.items = outer
+            return True
         inner: list[Item] = []
         frame.items = inner
         entry = dict(frame.env)
