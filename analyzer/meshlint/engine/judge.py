@@ -326,7 +326,12 @@ def _same_line(one: Span, other: Span) -> bool:
 
 
 def _show(value: Value) -> str:
-    return "null" if value.data is None else str(value.data)
+    """Write a value as people do: `[2, 2]`, and the single entry of a list by itself."""
+    data = value.data
+    if isinstance(data, tuple) and len(data) != 1:
+        return f"[{', '.join(map(str, data))}]"
+    shown = data[0] if isinstance(data, tuple) else data
+    return "null" if shown is None else str(shown)
 
 
 def _shown(resolved: Resolved) -> str:

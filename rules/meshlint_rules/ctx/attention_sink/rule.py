@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlint.config.attention import comm_types, level_sizes, taken_as, uses_te_core
+from meshlint.config.packing import packed_needs
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict, Window
 
 SINKS = Window(
@@ -74,7 +75,8 @@ class AttentionSink(LaunchRule):
             at="softmax_type",
             fields=("cp_comm_type", "context_parallel_size"),
             fix=Fix(
-                "Set cp_comm_type to a2a, with a cp that divides heads and key-value groups per tensor parallel rank."
+                "Set cp_comm_type to a2a, with a cp that divides heads and key-value groups per tensor parallel rank"
+                f"{packed_needs(config, '2.10')}."
             ),
         )
 

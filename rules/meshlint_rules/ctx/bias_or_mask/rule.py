@@ -64,7 +64,11 @@ class BiasOrMask(LaunchRule):
         cp = config.number("context_parallel_size")
         if cp <= 1 or not uses_te_core(config):
             return
-        what = f"{bias} adds a bias to the attention scores" if bias else "this entry's attention masks padding"
+        what = (
+            f"{_spelt(config, bias)} adds a bias to the attention scores"
+            if bias
+            else f"{config.launch.entry} masks padding in its attention"
+        )
         yield Verdict(
             f"{what}, and {wrong} cannot do that over cp = {cp} ranks: start-up passes, and every rank stops with "
             f"Transformer Engine's assertion in the first forward.",
@@ -80,6 +84,10 @@ def _bias(config: EffectiveConfig) -> str:
     if config.data("attention_bias"):
         return "attention_bias"
     return "position_embedding_type" if config.data("position_embedding_type") == "relative" else ""
+
+
+def _spelt(config: EffectiveConfig, bias: str) -> str:
+    return bias if bias == "attention_bias" else f"{bias} {config.data(bias)}"
 
 
 def _masks_padding(config: EffectiveConfig) -> bool:

@@ -57,7 +57,7 @@ class CommTypeIgnored(LaunchRule):
             Outcome.IGNORED,
             at="cp_comm_type",
             fields=("context_parallel_size",),
-            fix=Fix("Set context_parallel_size, or take cp_comm_type away."),
+            fix=Fix("Set context_parallel_size above 1, or take cp_comm_type away."),
         )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import gcd
 
 from meshlint.config.attention import A2A_P2P, a2a_degree, builds_levels, comm_types, level_sizes, listed, uses_te_core
+from meshlint.config.packing import can_be_packed
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict
 
 
@@ -77,17 +79,30 @@ def _one(config: EffectiveConfig, comm: str, cp: int) -> Iterator[Verdict]:
     if heads % tp:
         return
     if heads // tp % degree:
-        yield _verdict(
-            config, comm, degree, f"num_attention_heads / tp = {heads} / {tp} = {heads // tp} heads", heads // tp
-        )
+        have = f"num_attention_heads / tp = {heads} / {tp} = {heads // tp} heads"
+        yield _verdict(config, comm, degree, have, heads // tp, _common(config, heads // tp, tp))
         return
     groups = heads if config.data("multi_latent_attention") else config.number("num_query_groups")
     local = max(groups // tp, 1)
     if local % degree:
-        yield _verdict(config, comm, degree, f"max(num_query_groups / tp, 1) = {local} key-value groups", local)
+        yield _verdict(
+            config,
+            comm,
+            degree,
+            f"max(num_query_groups / tp, 1) = {local} key-value groups",
+            local,
+            gcd(local, heads // tp),
+        )
 
 
-def _verdict(config: EffectiveConfig, comm: str, degree: int, have: str, count: int) -> Verdict:
+def _common(config: EffectiveConfig, heads: int, tp: int) -> int:
+    """Give what a degree must divide besides cp: heads, and key-value groups where they are known."""
+    groups = config.value("num_query_groups").data
+    grouped = isinstance(groups, int) and groups > 0 and not config.value("multi_latent_attention").data
+    return gcd(heads, max(groups // tp, 1)) if grouped else heads
+
+
+def _verdict(config: EffectiveConfig, comm: str, degree: int, have: str, count: int, common: int) -> Verdict:
     cp = config.number("context_parallel_size")
     source = f"{comm} over cp = {cp}" if comm == "a2a" else f"the a2a level of {listed(level_sizes(config))}"
     return Verdict(
@@ -96,16 +111,19 @@ def _verdict(config: EffectiveConfig, comm: str, degree: int, have: str, count: 
         Outcome.CRASH_LATE,
         at="cp_comm_type" if comm == "a2a" else "hierarchical_context_parallel_sizes",
         fields=("context_parallel_size", "tensor_model_parallel_size", "num_attention_heads", "num_query_groups"),
-        fix=Fix(_advice(cp, count)),
+        fix=Fix(_advice(cp, common, levels=builds_levels(config) and not can_be_packed(config))),
     )
 
 
-def _advice(cp: int, count: int) -> str:
+def _advice(cp: int, count: int, *, levels: bool) -> str:
+    """Name what works here: the two levels only where their groups are built, and they take the sequences."""
     fits = max((n for n in range(2, min(cp, count) + 1) if cp % n == 0 and count % n == 0), default=1)
     if fits == 1:
         return "Set cp_comm_type to p2p: no a2a degree fits these heads."
     if fits == cp:
         return "Set cp_comm_type to a2a."
+    if not levels:
+        return f"Set cp_comm_type to p2p, or context_parallel_size to {fits}."
     return (
         f"Set cp_comm_type to a2a+p2p with hierarchical_context_parallel_sizes {listed((fits, cp // fits))}, or to p2p."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from meshlint.config.attention import comm_types, level_sizes, taken_as, uses_te_core
+from meshlint.config.packing import packed_needs
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict, Window
 
 ASSERTS = Window(
@@ -95,7 +96,10 @@ def _verdict(config: EffectiveConfig, window: Sequence[int], comm: str, cp: int)
         Outcome.CRASH_LATE,
         at="window_size",
         fields=("cp_comm_type", "context_parallel_size", "window_attn_skip_freq"),
-        fix=Fix("Set cp_comm_type to a2a (where heads and key-value groups divide by cp) or to all_gather."),
+        fix=Fix(
+            f"Set cp_comm_type to all_gather{packed_needs(config, '2.18')}; or to a2a where heads and key-value groups "
+            f"per tensor parallel rank divide by cp{packed_needs(config, '2.10')}."
+        ),
     )
 
 

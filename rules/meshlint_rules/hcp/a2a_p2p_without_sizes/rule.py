@@ -161,7 +161,7 @@ def _fix(config: EffectiveConfig) -> Fix:
         else ""
     )
     plain = "set cp_comm_type to p2p, which needs no sizes"
-    text = f"{ways}; or {plain}, as the edit does." if ways else f"{plain.capitalize()}."
+    text = f"{ways}; or {plain}." if ways else f"{plain.capitalize()}."
     return Fix(text, swap(config.value("cp_comm_type"), A2A_P2P, "p2p"))
 
 

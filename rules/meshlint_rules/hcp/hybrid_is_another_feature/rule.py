@@ -127,7 +127,8 @@ def _dynamic(config: EffectiveConfig) -> Iterator[Verdict]:
     option = "dynamic_context_parallel"
     most = config.data("max_seqlen_per_dp_cp_rank")
     if not isinstance(most, int) or most <= 0:
-        yield _excluded(config, option, "max_seqlen_per_dp_cp_rank", f"{most} tokens a rank; set a number above 0")
+        given = "no max_seqlen_per_dp_cp_rank" if most is None else f"max_seqlen_per_dp_cp_rank {most}"
+        yield _excluded(config, option, "max_seqlen_per_dp_cp_rank", f"{given}; set a number above 0")
     if config.data("packed_sequences") is False:
         yield _excluded(config, option, "packed_sequences", "padded batches; set use_remove_padding")
     vpp = config.data("virtual_pipeline_model_parallel_size")

@@ -66,7 +66,7 @@ class OneWideLevel(LaunchRule):
             at="hierarchical_context_parallel_sizes",
             fields=("cp_comm_type", "context_parallel_size"),
             fix=Fix(
-                f"Set cp_comm_type to {plain} and take the sizes away; the edit does the first.",
+                f"Set cp_comm_type to {plain} and take the sizes away.",
                 swap(config.value("cp_comm_type"), A2A_P2P, plain),
             ),
         )

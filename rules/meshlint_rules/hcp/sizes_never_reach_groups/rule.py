@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlint.config.attention import A2A_P2P, builds_levels, level_sizes, listed, swap, uses_te_core, wants_levels
+from meshlint.config.packing import packed_needs
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict
 
 
@@ -68,17 +69,31 @@ class SizesNeverReachGroups(LaunchRule):
         sizes = level_sizes(config)
         given = f" hierarchical_context_parallel_sizes {listed(sizes)} changes nothing." if sizes else ""
         yield Verdict(
-            f"cp_comm_type asks for {A2A_P2P} with context_parallel_size = {cp}, but {config.framework.title} never "
-            f"passes level sizes to megatron-core's group builder.{given} Transformer Engine gets no group, and "
+            f"cp_comm_type asks for {A2A_P2P} with context_parallel_size = {cp}, but {_who(config)} "
+            f"level sizes to megatron-core's group builder.{given} Transformer Engine gets no group, and "
             f"each of the {cp} ranks attends only to its own 1/{cp} of every sequence, without an error.",
             Outcome.WRONG,
             at="cp_comm_type",
             fields=("context_parallel_size", "hierarchical_context_parallel_sizes"),
             fix=Fix(
-                "Set cp_comm_type to a2a (where heads and key-value groups divide by cp) or to p2p, as the edit does.",
+                f"{_given(config)}et cp_comm_type to p2p, or to a2a where heads and key-value groups per tensor "
+                f"parallel rank divide by cp{packed_needs(config, '2.10')}.",
                 swap(config.value("cp_comm_type"), A2A_P2P, "p2p"),
             ),
         )
+
+
+def _by_call(config: EffectiveConfig) -> bool:
+    """Say whether a call in the program builds the groups, which would take the sizes (Bridge's provider path)."""
+    return "megatron-bridge" in config.framework.libraries
+
+
+def _who(config: EffectiveConfig) -> str:
+    return "this call gives no" if _by_call(config) else f"{config.framework.title} never passes"
+
+
+def _given(config: EffectiveConfig) -> str:
+    return "Give the call hierarchical_context_parallel_sizes, or s" if _by_call(config) else "S"
 
 
 RULE = SizesNeverReachGroups

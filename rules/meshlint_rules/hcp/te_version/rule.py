@@ -66,7 +66,7 @@ class TeVersion(LaunchRule):
             at="cp_comm_type",
             fields=("context_parallel_size",),
             fix=Fix(
-                "Use Transformer Engine 1.12.0 or newer, or set cp_comm_type to p2p, as the edit does.",
+                "Use Transformer Engine 1.12.0 or newer, or set cp_comm_type to p2p.",
                 swap(config.value("cp_comm_type"), A2A_P2P, "p2p"),
             ),
         )

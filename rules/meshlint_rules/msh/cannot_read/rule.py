@@ -15,9 +15,14 @@ class CannotRead(HouseRule):
     read. It is an error for a path that you named, and a warning for one that was found in a folder. All other files
     are judged as ever.
 
+    It also tells where a bound on the work is met, and which: a script that takes too many steps to follow, is nested
+    too deeply, sources too many files, lets a variable grow too long, or starts more launches than are judged of one
+    file. What is found in front of the bound is judged, and so are launches behind it, with what is left out unknown.
+
     ## Why is this bad
 
-    Launches that need the file are not judged. Without the report, silence would look like a clean bill.
+    Launches that need the file, or that part of it, are not judged. Without the report, silence would look like a clean
+    bill.
 
     ## Example
 

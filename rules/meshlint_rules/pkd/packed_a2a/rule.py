@@ -65,7 +65,7 @@ class PackedA2a(LaunchRule):
             at="cp_comm_type",
             fields=("packed_sequences", "context_parallel_size"),
             fix=Fix(
-                "Use Transformer Engine 2.10 or newer, or set cp_comm_type to p2p, as the edit does.",
+                "Use Transformer Engine 2.10 or newer, or set cp_comm_type to p2p.",
                 swap(config.value("cp_comm_type"), "a2a", "p2p"),
             ),
         )

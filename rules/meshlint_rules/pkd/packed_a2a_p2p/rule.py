@@ -85,7 +85,7 @@ class PackedA2aP2p(LaunchRule):
             at="cp_comm_type",
             fields=("packed_sequences", "context_parallel_size", "hierarchical_context_parallel_sizes"),
             fix=Fix(
-                "Use Transformer Engine 2.19 or newer, or set cp_comm_type to p2p, as the edit does.",
+                "Use Transformer Engine 2.19 or newer, or set cp_comm_type to p2p.",
                 swap(config.value("cp_comm_type"), A2A_P2P, "p2p"),
             ),
         )

@@ -66,7 +66,7 @@ class PackedAllGather(LaunchRule):
             at="cp_comm_type",
             fields=("packed_sequences", "context_parallel_size"),
             fix=Fix(
-                "Use Transformer Engine 2.18 or newer, or set cp_comm_type to p2p, as the edit does.",
+                "Use Transformer Engine 2.18 or newer, or set cp_comm_type to p2p.",
                 swap(config.value("cp_comm_type"), "all_gather", "p2p"),
             ),
         )
