@@ -70,7 +70,7 @@ def _word(shell: Shell, node: Node, quoted: bool) -> Atoms:
 
 def reread(shell: Shell, start: int, end: int, quoted: bool = False) -> Atoms | None:
     """Parse a stretch of the current document as one word by itself; None where it is none."""
-    shell.step((end - start) // CHARACTERS)
+    shell.step(5 * (end - start) // CHARACTERS)  # read once already
     document = derived(shell.document.path, document_literals(shell.document, start, end), "x=")
     root = parse(document, _tool(shell))
     if root.has_error or root.named_child_count != 1 or root.named_children[0].type != "variable_assignment":
