@@ -102,3 +102,21 @@ def test_the_schema_says_what_the_reader_says(meshlint: CommandLine) -> None:
     jsonschema.validate({"select": ["HCP"], "versions": {"torch": "2.8"}}, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"fail_level": "error"}, schema)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("x = " + "[" * 20_000 + "]" * 20_000, "nested too deeply"),
+        ("x = " + "9" * 100_000, "not TOML"),
+        ("a" + ".a" * 20_000 + " = 1", "more than 1000 dots"),
+    ],
+)
+def test_settings_that_mean_harm_are_one_sentence(
+    meshlint: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, part: str
+) -> None:
+    (tmp_path / "meshlint.toml").write_text(text + "\n")
+    monkeypatch.chdir(tmp_path)
+    run = meshlint("check")
+    assert run.status == 2
+    assert part in run.err

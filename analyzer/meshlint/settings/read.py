@@ -17,6 +17,8 @@ else:
 OWN_FILE = "meshlint.toml"
 PROJECT_FILE = "pyproject.toml"
 MAX_BYTES = 1024 * 1024
+MAX_PARTS = 1000
+"""Dots on one line."""
 
 
 def find(start: Path) -> Path | None:
@@ -39,8 +41,8 @@ def load(file: Path) -> Settings:
     """Read a settings file; raises SettingsError for whatever is wrong in it."""
     text = _text(file)
     try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        data = _parsed(text)
+    except ValueError as error:
         raise SettingsError(f"{file}: it is not TOML: {error}") from None
     header = ""
     if file.name == PROJECT_FILE:
@@ -48,6 +50,16 @@ def load(file: Path) -> Settings:
         data = data.get("tool", {}).get("meshlint", {})
     lines = dict(_lines(text, header))
     return _build(data, file, lines)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """Parse TOML; raises ValueError. A key of very many parts would cost the parser their square."""
+    if any(row.count(".") > MAX_PARTS for row in text.split("\n")):
+        raise ValueError(f"a line has more than {MAX_PARTS} dots")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def _has_table(file: Path) -> bool:
@@ -58,8 +70,8 @@ def _has_table(file: Path) -> bool:
     if "meshlint" not in text:
         return False
     try:
-        tool = tomllib.loads(text).get("tool", {})
-    except (tomllib.TOMLDecodeError, RecursionError):
+        tool = _parsed(text).get("tool", {})
+    except ValueError:
         return False
     return isinstance(tool, dict) and isinstance(tool.get("meshlint"), dict)
 
