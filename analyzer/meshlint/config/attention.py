@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from meshlint.config.effective import EffectiveConfig, Unjudged
-from meshlint.config.value import Value
+from meshlint.config.value import Data, Value
 from meshlint.finding import Edit
 from meshlint.place import Span
 
@@ -18,9 +18,18 @@ STANDARD_SPECS = frozenset(
     {
         ("megatron.core.models.mamba.mamba_layer_specs", "mamba_stack_spec"),
         ("megatron.core.models.hybrid.hybrid_layer_specs", "hybrid_stack_spec"),
+        ("slime_plugins.models.glm4", "get_glm_spec"),
+        ("slime_plugins.models.minimax_m2", "get_minimax_m2_layer_spec"),
+        ("slime_plugins.models.qwen3_5", "get_qwen3_5_spec"),
+        ("slime_plugins.models.qwen3_5_vl", "get_qwen3_5_vl_model_provider"),
+        ("slime_plugins.models.qwen3_next", "get_qwen3_next_spec"),
     }
 )
-"""Layer specs whose attention layers use Transformer Engine's core."""
+"""Layer specs whose attention layers use Transformer Engine's core.
+
+slime's build megatron-core's layers with Transformer Engine and replace the linear layers, or the projections around
+the core, alone: slime 624b824a slime_plugins/models/glm4.py:4, minimax_m2.py:80, qwen3_5.py:198, qwen3_next.py:210.
+"""
 
 
 def comm_types(config: EffectiveConfig) -> tuple[str, ...]:
@@ -74,12 +83,24 @@ def uses_te_core(config: EffectiveConfig) -> bool:
     if config.data("transformer_impl") not in ("transformer_engine", None):
         return False
     variant = config.assume("experimental_attention_variant", None, _ASSUMED)
-    if variant is not None:
+    if variant is not None and not _mixed(config, variant):
         raise Unjudged("experimental_attention_variant", f"layers with {variant} have a core attention of their own")
     spec = config.data("spec")
     if spec is not None and tuple(spec) not in STANDARD_SPECS:
         raise Unjudged("spec", f"the core attention of the layer spec {' '.join(spec)} is not known")
     return _has_attention(config)
+
+
+def _mixed(config: EffectiveConfig, variant: Data) -> bool:
+    """Say whether plain attention layers stand between the linear ones, and one exchange holds for all of them.
+
+    Source: core_v0.16.1 transformer/transformer_config.py:275-280, `linear_attention_freq`: N is one plain layer after
+    N - 1 linear ones; in a list 0 is a plain layer.
+    """
+    if variant != "gated_delta_net" or len(comm_types(config)) > 1:
+        return False
+    often = config.data("linear_attention_freq")
+    return often > 1 if isinstance(often, int) else isinstance(often, tuple) and 0 in often
 
 
 def _has_attention(config: EffectiveConfig) -> bool:

@@ -42,6 +42,7 @@ class Shape:
             "num_moe_experts": self.experts,
             "moe_router_topk": self.topk,
             "window_size": None,
+            "window_attn_skip_freq": None,
             "softmax_type": "vanilla",
             "multi_latent_attention": False,
             "experimental_attention_variant": None,

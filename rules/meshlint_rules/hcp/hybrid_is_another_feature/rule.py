@@ -117,6 +117,8 @@ def _hybrid(config: EffectiveConfig) -> Iterator[Verdict]:
             yield _excluded(config, option, "use_megatron_fsdp", "Megatron-FSDP; turn it off")
         if not config.data("calculate_per_token_loss"):
             yield _excluded(config, option, "calculate_per_token_loss", "a loss that is not per token; turn that on")
+    if wants_levels(config) and config.value("multi_latent_attention").is_unknown:
+        return  # what is told already stands, whatever the model is
     if config.data("multi_latent_attention"):
         yield _excluded(config, option, "multi_latent_attention", "MLA", Outcome.CRASH_LATE)
 
