@@ -52,7 +52,9 @@ def test_definitions_classes_and_imports() -> None:
 
 def test_facts_survive_a_dump() -> None:
     facts = read("a.py", SOURCE)
-    assert FileFacts.load(facts.dump()) == facts
+    again = FileFacts.load(facts.dump())
+    assert again == facts
+    assert [d.body for d in again.definitions] == [d.body for d in facts.definitions]
 
 
 @pytest.mark.parametrize(

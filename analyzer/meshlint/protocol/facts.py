@@ -129,13 +129,21 @@ class Definition:
     decorators: tuple[Node, ...]
     line: int
     end_line: int
-    body: tuple[Node, ...]
+    lowered: tuple[Node, ...] | bytes = field(compare=False, repr=False)
+    """The statements, or `marshal` bytes of them: most functions are never walked."""
     callees: tuple[str, ...]
     seeds: int
     locals: tuple[str, ...]
     globals: tuple[str, ...]
     imports: tuple[Import, ...] = ()
     """What is imported inside of it."""
+
+    @property
+    def body(self) -> tuple[Node, ...]:
+        """The lowered statements."""
+        if isinstance(self.lowered, bytes):
+            object.__setattr__(self, "lowered", marshal.loads(self.lowered))
+        return self.lowered  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +215,7 @@ def _plain(facts: FileFacts) -> Node:
                 d.decorators,
                 d.line,
                 d.end_line,
-                d.body,
+                d.lowered if isinstance(d.lowered, bytes) else marshal.dumps(d.lowered),
                 d.callees,
                 d.seeds,
                 d.locals,
@@ -315,7 +323,7 @@ class _Lowering:
             (),
             1,
             max(1, getattr(tree.body[-1], "end_lineno", 1)) if tree.body else 1,
-            body,
+            marshal.dumps(body),
             tuple(self.scope.callees),
             self.scope.seeds,
             tuple(self.scope.locals),
@@ -367,7 +375,7 @@ class _Lowering:
             decorators,
             node.lineno,
             node.end_lineno or node.lineno,
-            body,
+            marshal.dumps(body),
             tuple(scope.callees),
             scope.seeds,
             tuple(k for k in scope.locals if k not in scope.globals),

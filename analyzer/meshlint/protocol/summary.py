@@ -7,7 +7,10 @@ opaque and told in `notes`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from meshlint.mesh.gate import Expr, Origin, Values
 from meshlint.mesh.term import Nil, Terms, count
@@ -24,7 +27,7 @@ from meshlint.protocol.walk import Frame, Walker
 MAX_NODES = 1500
 """Nodes of a summary; a larger one is opaque for its callers."""
 MAX_CONTEXTS = 64
-"""Contexts kept for one function; further calls are opaque."""
+"""Ways in which one function calls another; further calls are opaque."""
 MAX_CALL_DEPTH = 16
 MAX_STEPS = 40_000
 """Statements walked for one root, calls included."""
@@ -32,6 +35,8 @@ SMALL = 3
 """A function of so few statements is walked for its value even where nothing says that it matters."""
 
 EVENT, RANK = 1, 2
+
+T = TypeVar("T")
 
 _GETTERS = frozenset(
     ("rank", "size", "group", "first", "last", "member", "source", "ranks", "config", "pure", "manager", "local",
@@ -55,6 +60,14 @@ class Outcome:
         return isinstance(self.term, Nil)
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Something worked out, and the gates with events on both sides that were met on the way."""
+
+    result: Any
+    two_sided: frozenset[Span]
+
+
 @dataclass(slots=True)
 class Engine:
     """The tables of one program."""
@@ -65,15 +78,14 @@ class Engine:
     notes: list[str] = field(default_factory=list)
     steps: int = 0
     two_sided: set[Span] = field(default_factory=set)
-    """Gates with events on both sides, as they are written."""
+    """Gates with events on both sides, as they are written, in what was walked last."""
     _callers: dict[tuple[str, int], list[tuple[str, int]]] = field(default_factory=dict)
     _domain: Domain | None = None
     _bits: dict[tuple[str, int], int] | None = None
-    _outcomes: dict[tuple[object, ...], Outcome] = field(default_factory=dict)
-    _contexts: dict[tuple[str, int], int] = field(default_factory=dict)
-    _stack: list[tuple[str, int]] = field(default_factory=list)
-    _attributes: dict[tuple[ClassKey, str], V | None] = field(default_factory=dict)
-    _variables: dict[str, V | None] = field(default_factory=dict)
+    _kept: dict[object, Kept] = field(default_factory=dict)
+    _active: set[object] = field(default_factory=set)
+    """What is being worked out."""
+    _depth: int = 0
     _free: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -231,32 +243,57 @@ class Engine:
         """Call a function with abstract arguments; None where it cannot matter."""
         key = (func.path, func.index)
         definition = self.linker.definition(*key)
-        if not self._matters(func, definition, args, kwargs):
-            return None
-        if key in self._stack or len(self._stack) >= MAX_CALL_DEPTH:
+        if not self._matters(func, definition, args, kwargs) or not self._may_enter(key):
             return None
         frame = self.frame(func, definition, args, kwargs, walker.frame)
         context = (key, *_identity(frame, self._free_names(func, definition)))
-        known = self._outcomes.get(context)
-        if known is not None:
-            return known
-        if self._contexts.get(key, 0) >= MAX_CONTEXTS:
+        ways = walker.frame.contexts.setdefault(key, set())
+        ways.add(context)
+        if len(ways) > MAX_CONTEXTS:
             return self._opaque(definition, func, walker)
-        self._contexts[key] = self._contexts.get(key, 0) + 1
-        outcome = self._walk(frame, key)
-        self._outcomes[context] = outcome
-        return outcome
+        return self._worked_out(context, key, lambda: self._walk(frame, key))
 
     def start(self, func: Func) -> Outcome:
         """Enter a function about whose arguments nothing is known."""
         key = (func.path, func.index)
         definition = self.linker.definition(*key)
+        self._active, self._depth, self.two_sided = set(), 0, set()
         frame = self.frame(func, definition, [], {}, None)
         context = (key, *_identity(frame, ()))
-        known = self._outcomes.get(context)
-        if known is None:
-            known = self._outcomes[context] = self._walk(frame, key)
-        return known
+        return self._worked_out(context, key, lambda: self._walk(frame, key))
+
+    def _may_enter(self, what: object) -> bool:
+        """Say whether something may be worked out here: not inside of itself, and not too deep."""
+        return what not in self._active and self._depth < MAX_CALL_DEPTH
+
+    def _worked_out(self, key: object, what: object, make: Callable[[], T]) -> T:
+        """Give what `make` gives, from the table where it is known."""
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._kept[key] = self._anew(what, make)
+        self.two_sided |= kept.two_sided
+        result: T = kept.result
+        return result
+
+    def _anew(self, what: object, make: Callable[[], Any]) -> Kept:
+        around, self.two_sided = self.two_sided, set()
+        try:
+            with self._inside(what):
+                result = make()
+            return Kept(result, frozenset(self.two_sided))
+        finally:
+            self.two_sided = around
+
+    @contextmanager
+    def _inside(self, what: object) -> Iterator[None]:
+        """Mark something as being worked out."""
+        self._active.add(what)
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._active.discard(what)
+            self._depth -= 1
 
     def _opaque(self, definition: Definition, func: Func, walker: Walker) -> Outcome:
         site = walker.site(definition.line, 1, definition.name)
@@ -273,15 +310,11 @@ class Engine:
             return True
         if any(isinstance(v.data, Func) and self.reaches(v.data.path, v.data.index) for v in (*args, *kwargs.values())):
             return True
-        return len(definition.body) <= SMALL and definition.end_line - definition.line <= 4 * SMALL
+        return definition.end_line - definition.line <= 4 * SMALL and len(definition.body) <= SMALL
 
     def _walk(self, frame: Frame, key: tuple[str, int]) -> Outcome:
-        self._stack.append(key)
-        try:
-            walker = Walker(self, frame)
-            walker.block(frame.definition.body)
-        finally:
-            self._stack.pop()
+        walker = Walker(self, frame)
+        walker.block(frame.definition.body)
         term = build(self.terms, frame.items, self.terms.nil, Goals(self.terms.nil)) or self.terms.nil
         if count(term) > MAX_NODES:
             note = f"{key[0]}:{frame.definition.line}: `{frame.definition.qualname}` has too many branches to follow"
@@ -392,36 +425,34 @@ class Engine:
     def enter(self, func: Func, args: list[V], kwargs: dict[str, V], walker: Walker) -> Frame | None:
         """Walk a generator for its items, to put the body of a `with` into its hole."""
         key = (func.path, func.index)
-        if key in self._stack or len(self._stack) >= MAX_CALL_DEPTH:
+        if not self._may_enter(key):
             return None
         definition = self.linker.definition(*key)
         frame = self.frame(func, definition, args, kwargs, walker.frame)
-        self._stack.append(key)
-        try:
+        with self._inside(key):
             Walker(self, frame).block(definition.body)
-        finally:
-            self._stack.pop()
         return frame
 
     # -- attributes and variables ----------------------------------------------------------------------------------
 
     def attribute(self, key: ClassKey, name: str, base: V, text: str) -> V:
         """Give an attribute of objects of a class, joined over everything that its methods store."""
-        asked = (key, name)
-        if asked not in self._attributes:
-            self._attributes[asked] = None
-            self._attributes[asked] = self._attribute(key, name, base, text)
-        found = self._attributes[asked]
-        if found is None:
-            return self.domain.unknown(f"{self.linker.class_name(key)}.{name}", text=text)
-        return replace(found, text=text)
-
-    def _attribute(self, key: ClassKey, name: str, base: V, text: str) -> V:
         entry = self.models.find(text)
         if entry is not None and entry.attribute:
             return Walker(self, Frame(key[0], self.linker.definition(key[0], 0), {})).modelled(
                 entry, [], {}, None, text
             )
+        weak = isinstance(base.data, Instance) and base.data.weak
+        asked = ("attribute", key, name, weak)
+        if not self._may_enter(asked):
+            return self.domain.unknown(f"{self.linker.class_name(key)}.{name}", text=text)
+        found = self._worked_out(asked, asked, lambda: self._attribute(key, name, weak))
+        return replace(found, text=text)
+
+    def _attribute(self, key: ClassKey, name: str, weak: bool) -> V:
+        text = f"self.{name}"
+        whose = self.values.atom(f"self of {self.linker.class_name(key)}", Origin.UNKNOWN)
+        base = V(whose, Instance(key, weak), self.values.lit(False), text="self")
         found: V | None = None
         full = f"{self.linker.class_name(key)}.{name}"
         for path, index, node in self.linker.stores(key, name)[:6]:
@@ -455,15 +486,7 @@ class Engine:
             frame.env[definition.params[0].name] = base
         for param in definition.params[1:]:
             frame.env[param.name] = self.parameter(path, definition, param.name, param.annotation)
-        depth = len(self._stack)
-        if depth >= MAX_CALL_DEPTH:
-            return self.domain.unknown(f"{definition.qualname}:#")
-        self._stack.append((path, -index - 1))
-        try:
-            value = Walker(self, frame).eval(node)
-        finally:
-            self._stack.pop()
-        return value
+        return Walker(self, frame).eval(node)
 
     def class_value(self, key: ClassKey, name: str, text: str) -> V:
         """Give a class-level attribute."""
@@ -480,11 +503,10 @@ class Engine:
 
     def variable(self, target: Target) -> V:
         """Give a module-level variable: by its only assignment, else unknown."""
-        if target.name not in self._variables:
-            self._variables[target.name] = None
-            self._variables[target.name] = self._variable(target)
-        found = self._variables[target.name]
-        return found if found is not None else self.domain.unknown(target.name, text=target.name)
+        asked = ("variable", target.name)
+        if not self._may_enter(asked):
+            return self.domain.unknown(target.name, text=target.name)
+        return self._worked_out(asked, asked, lambda: self._variable(target))
 
     def _variable(self, target: Target) -> V:
         name = target.name.rpartition(".")[2]

@@ -124,6 +124,7 @@ class Verdicts:
     judge: BoundedJudge = field(init=False)
     notes: list[str] = field(default_factory=list)
     terms: dict[Root, Term] = field(default_factory=dict)
+    two_sided: dict[Root, frozenset[Span]] = field(default_factory=dict)
     building: frozenset[str] | None = None
     itself: dict[Span, bool] = field(default_factory=dict)
 
@@ -169,6 +170,7 @@ class Verdicts:
         if root not in self.terms:
             try:
                 self.terms[root] = root_term(self.engine, root)
+                self.two_sided[root] = frozenset(self.engine.two_sided)
             except Exhausted:
                 name = self.engine.linker.definition(root.path, root.index).qualname
                 self._note(f"{root.path}: `{name}` calls too much to be followed")
@@ -325,7 +327,7 @@ class Verdicts:
         op = fault.stuck.arrived[0][1]
         site = op.site if fault.node is None else call_in_gate_function(fault.node.gate, op.site)
         code = code_of(facts, all(packed(key) for key in facts.keys) if facts.keys else False)
-        if code == "COL001" and fault.node is not None and fault.node.gate.site.span in self.engine.two_sided:
+        if code == "COL001" and fault.node is not None and fault.node.gate.site.span in self.two_sided[found.root]:
             code = "COL003"
         if code == "COL002" and fault.node is not None and fault.node.gate.exit_site is not None:
             site = fault.node.gate.exit_site

@@ -86,6 +86,8 @@ class Frame:
     rough: bool = False
     """In the first round of a loop, which only shows what changes: loops inside go round once."""
     asked: set[str] = field(default_factory=set)
+    contexts: dict[tuple[str, int], set[object]] = field(default_factory=dict)
+    """How each function is called from here."""
 
 
 class Walker:
