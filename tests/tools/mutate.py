@@ -7,6 +7,7 @@ another setting of the same launch, in the form of its surface.
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -166,6 +167,7 @@ def try_fault(checkout: Checkout, target: Target, fault: Fault) -> Outcome:
     before = checkout.judge(target, fault.pins)
     originals = _apply(checkout.root, changes)
     try:
+        _check_python(checkout.root, originals)
         after = checkout.judge(target, fault.pins)
     finally:
         for path, text in originals.items():
@@ -174,6 +176,16 @@ def try_fault(checkout: Checkout, target: Target, fault: Fault) -> Outcome:
     caught = any(rule.code in fresh and fault.code in (rule.code, *rule.supersedes) for rule in rules())
     stopped = "" if caught else after.stopped.get(fault.code, "")
     return Outcome(fault.code not in before.codes, caught, stopped, tuple(sorted(after.codes)))
+
+
+def _check_python(root: Path, paths: Iterable[str]) -> None:
+    """Raise Unfit where an edit broke a program: a flag beside a bare number, say."""
+    for path in paths:
+        if path.endswith(".py"):
+            try:
+                ast.parse((root / path).read_text(encoding="utf-8"))
+            except SyntaxError:
+                raise Unfit("the place is no part of an option string") from None
 
 
 def edits(root: Path, target: Target, fault: Fault) -> list[Change]:
