@@ -59,6 +59,8 @@ class Fault:
     settings: Mapping[str, Data]
     absent: tuple[str, ...] = ()
     pins: Mapping[str, str] = field(default_factory=dict)
+    entries: tuple[str, ...] = ()
+    """The only entries where it is a fault; empty is all."""
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,8 @@ def _tries(
     if reason:
         yield Trial(fault.code, surface, model, name, "", "n/a", reason)
         return
+    if fault.entries:
+        group = [target for target in group if target.launch.entry.rsplit("/", 1)[-1] in fault.entries]
     drawn = random.Random(f"{seed} {name} {form} {fault.code}").sample(group, min(DRAWS * rounds, len(group)))
     done, last = 0, "no launch is there"
     for target in drawn:

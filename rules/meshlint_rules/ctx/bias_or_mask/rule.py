@@ -11,6 +11,10 @@ PADDING_MASKS = ("pretrain_bert.py", "pretrain_t5.py")
 """Entries whose attention masks padding (megatron/core/models/bert/bert_layer_specs.py:64 and T5/t5_spec.py:66)."""
 
 
+RELATIVE_BIAS = ("pretrain_t5.py",)
+"""Entries whose model makes a bias of relative positions: T5's alone (core_v0.16.1 models/T5/t5_model.py:216)."""
+
+
 class BiasOrMask(LaunchRule):
     """An attention bias or a padding mask that the exchange cannot do.
 
@@ -83,7 +87,8 @@ def _bias(config: EffectiveConfig) -> str:
     """Give the field that brings a bias, or nothing."""
     if config.data("attention_bias"):
         return "attention_bias"
-    return "position_embedding_type" if config.data("position_embedding_type") == "relative" else ""
+    relative = _entry(config) in RELATIVE_BIAS and config.data("position_embedding_type") == "relative"
+    return "position_embedding_type" if relative else ""
 
 
 def _spelt(config: EffectiveConfig, bias: str) -> str:
@@ -91,7 +96,11 @@ def _spelt(config: EffectiveConfig, bias: str) -> str:
 
 
 def _masks_padding(config: EffectiveConfig) -> bool:
-    return config.launch.entry.rsplit("/", 1)[-1] in PADDING_MASKS
+    return _entry(config) in PADDING_MASKS
+
+
+def _entry(config: EffectiveConfig) -> str:
+    return config.launch.entry.rsplit("/", 1)[-1]
 
 
 RULE = BiasOrMask
