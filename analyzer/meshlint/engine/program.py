@@ -5,12 +5,16 @@ The program is every Python file of the tree; faults are looked for in the files
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshlint.config.surface import Context
+from meshlint.engine import split
 from meshlint.engine.gather import Tick
 from meshlint.engine.merge import Judged, fingerprint
 from meshlint.engine.options import UsageError
@@ -18,12 +22,14 @@ from meshlint.engine.ruleset import RuleSet, page
 from meshlint.finding import Finding
 from meshlint.rule import ProgramRule, Verdict
 from meshlint.sources.discover import Scope
-from meshlint.sources.tree import Unreadable
 
 if TYPE_CHECKING:
     from meshlint.protocol.program import Program
+    from meshlint.protocol.verdict import Part
 
 ENDING = ".py"
+BLOCK = 4
+"""Files that are judged by one process in a row."""
 
 
 @dataclass(slots=True)
@@ -36,43 +42,67 @@ class Judgement:
 
 
 def check_program(
-    scope: Scope, context: Context, rules: RuleSet, models: Sequence[Mapping[str, Any]], tick: Tick | None = None
+    scope: Scope,
+    context: Context,
+    rules: RuleSet,
+    models: Sequence[Mapping[str, Any]],
+    tick: Tick | None = None,
+    place: Path | None = None,
 ) -> Judgement:
-    """Judge the Python files asked for. Raises UsageError for models of the settings that are wrong."""
+    """Judge the Python files asked for; `place` is the folder of the cache, None for none.
+
+    Raises UsageError for models of the settings that are wrong.
+    """
     judgement = Judgement()
     active = rules.program_rules()
     paths = tuple(path for path in scope.asked if path.endswith(ENDING))
     if not active or not paths:
         return judgement
-    program = _program(paths, context, models, tick)
-    for rule in active:
-        _check(rule, program, judgement)
-    judgement.notes = program.notes
+    with _rare_collections():
+        program = _program(paths, context, models, place, tick)
+        _judge(program, active, judgement)
     return judgement
 
 
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Look for garbage in circles less often: each time looks through all that lives long, and that is much here."""
+    before = gc.get_threshold()
+    gc.set_threshold(200_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def _judge(program: Program, active: Sequence[ProgramRule], judgement: Judgement) -> None:
+    for rule in active:
+        _check(rule, program, judgement)
+    judgement.notes = program.notes
+
+
 def _program(
-    paths: tuple[str, ...], context: Context, models: Sequence[Mapping[str, Any]], tick: Tick | None
+    paths: tuple[str, ...],
+    context: Context,
+    models: Sequence[Mapping[str, Any]],
+    place: Path | None,
+    tick: Tick | None,
 ) -> Program:
+    from meshlint.engine.program_facts import facts_of_files
     from meshlint.models.entry import ModelError
-    from meshlint.protocol.program import Program, facts_of, user_models
+    from meshlint.protocol.program import Program, user_models
 
     try:
         rows = user_models(models)
     except ModelError as error:
         raise UsageError(f"`models`: {error}") from None
-    return Program(paths, facts_of(_texts(context, tick)), rows)
+    python = [path for path in context.files if path.endswith(ENDING)]
+    return Program(paths, facts_of_files(python, context, place, tick), rows, _spread)
 
 
-def _texts(context: Context, tick: Tick | None) -> Iterator[tuple[str, str]]:
-    for place, path in enumerate(context.files):
-        if tick is not None:
-            tick(place, len(context.files), path)
-        if path.endswith(ENDING):
-            try:
-                yield path, context.tree.read(path).text
-            except Unreadable:
-                continue
+def _spread(paths: Sequence[str], work: Callable[[Sequence[str], bool], Part]) -> list[Part]:
+    """Judge the files in several processes; neighbours share what they call."""
+    return split.share(paths, work, split.workers(len(paths)), BLOCK)
 
 
 def _check(rule: ProgramRule, program: Program, judgement: Judgement) -> None:

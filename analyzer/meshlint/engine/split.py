@@ -27,12 +27,14 @@ def workers(items: int) -> int:
     return max(1, min(MAX_WORKERS, len(os.sched_getaffinity(0)), items // (LEAST // 2)))
 
 
-def share(items: Sequence[Item], work: Callable[[Sequence[Item], bool], Found], number: int) -> list[Found]:
-    """Give what `work` makes of each part of the items.
+def share(
+    items: Sequence[Item], work: Callable[[Sequence[Item], bool], Found], number: int, block: int = BLOCK
+) -> list[Found]:
+    """Give what `work` makes of each part of the items; `block` neighbours stay together.
 
     This process does the first part (`work(part, True)`), children the others; what a child fails to send is done here.
     """
-    parts = [part for part in _parts(items, number) if part]
+    parts = [part for part in _parts(items, number, block) if part]
     children = [_start(part, work) for part in parts[1:]]
     found = [work(part, True) for part in parts[:1]]
     for part, (child, pipe) in zip(parts[1:], children, strict=True):
@@ -41,8 +43,8 @@ def share(items: Sequence[Item], work: Callable[[Sequence[Item], bool], Found], 
     return found
 
 
-def _parts(items: Sequence[Item], number: int) -> list[list[Item]]:
-    return [[item for i, item in enumerate(items) if i // BLOCK % number == k] for k in range(number)]
+def _parts(items: Sequence[Item], number: int, block: int) -> list[list[Item]]:
+    return [[item for i, item in enumerate(items) if i // block % number == k] for k in range(number)]
 
 
 def _start(part: Sequence[Item], work: Callable[[Sequence[Item], bool], Found]) -> tuple[ForkProcess, Connection]:

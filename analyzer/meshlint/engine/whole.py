@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from meshlint import __version__
 from meshlint.config.launch import Launch
@@ -12,6 +13,7 @@ from meshlint.config.shapes.source import shapes_of
 from meshlint.config.surface import Context, Problem
 from meshlint.config.versions import resolve
 from meshlint.engine import gather, ruleset, split
+from meshlint.engine.cache import folder
 from meshlint.engine.house import problem_findings
 from meshlint.engine.judge import Ground, Judgement, judge
 from meshlint.engine.merge import Judged, merge
@@ -42,13 +44,18 @@ def check_scope(scope: Scope, options: Options) -> tuple[Report, frozenset[str]]
     context = gather.context_of(scope, options)
     outcome = Outcome(notes=list(notes))
     looked = _check_launches(scope, context, options, rules, outcome)
-    program = check_program(scope, context, rules, options.settings.models, options.tick)
+    program = check_program(scope, context, rules, options.settings.models, options.tick, _cache(options))
     if options.tick is not None:
         options.tick(1, 1, "")
     outcome.program += program.judged
     outcome.failures += program.failures
     outcome.details += program.notes
     return _report(scope, context, options, rules, outcome), looked | context.tree.looked()
+
+
+def _cache(options: Options) -> Path | None:
+    """Give the folder of the cache, if results are kept."""
+    return folder(options.settings.cache_dir, options.settings.base) if options.cache else None
 
 
 def check_words(words: Sequence[str], scope: Scope, options: Options) -> Report:

@@ -7,7 +7,7 @@ imports, re-exports, star imports and plain aliases (`dist = torch.distributed`)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -48,7 +48,7 @@ class Target:
 class Linker:
     """The files in scope and everything that was resolved among them."""
 
-    files: dict[str, FileFacts]
+    files: Mapping[str, FileFacts]
     _suffixes: dict[str, list[str]] = field(default_factory=dict)
     _tables: dict[str, dict[str, tuple[str, object]]] = field(default_factory=dict)
     _names: dict[tuple[str, str], Target | None] = field(default_factory=dict)

@@ -148,6 +148,16 @@ class Engine:
                     queue.append(caller)
         return bits
 
+    def concerns(self, path: str) -> bool:
+        """Say whether a file can hold anything to judge."""
+        definitions = self.linker.files[path].definitions
+        return any(self.reaches(path, d.index) or d.seeds & COLLECTIVE for d in definitions)
+
+    def afresh(self) -> Engine:
+        """Give an engine for the same program whose values and terms are its own."""
+        self.reaches("", 0)
+        return Engine(self.linker, self.models, _callers=self._callers, _bits=self._bits)
+
     def callers(self, path: str, index: int) -> list[tuple[str, int]]:
         """Give the definitions that call one, as far as that is known without walking."""
         self.reaches(path, index)

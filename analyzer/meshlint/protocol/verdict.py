@@ -16,7 +16,7 @@ from meshlint.mesh.choose import Facts
 from meshlint.mesh.classify import Row, call_in_gate_function, code_of, row
 from meshlint.mesh.dims import ALL, Axes
 from meshlint.mesh.draw import draw, traces
-from meshlint.mesh.gate import Origin, atoms
+from meshlint.mesh.gate import Origin, atoms, show
 from meshlint.mesh.group import Group
 from meshlint.mesh.pairing import Instead, pairing
 from meshlint.mesh.segment import condition_of
@@ -115,6 +115,68 @@ class Found:
     fault: Fault
 
 
+Key = tuple[object, ...]
+"""What one finding is about."""
+
+Rank = tuple[int, str, int]
+"""Which of several that show the same is told: the one with the fewest calls, then the first in the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What was found about a key; no fault where it does not stand."""
+
+    key: Key
+    rank: Rank
+    fault: CodeFault | None
+
+
+@dataclass(slots=True)
+class Part:
+    """What the roots of some files show."""
+
+    own: list[Standing] = field(default_factory=list)
+    stages: list[Standing] = field(default_factory=list)
+    omitted: list[CodeFault] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def merged(parts: Iterable[Part]) -> list[CodeFault]:
+    """Give what stands after all parts of a program were judged, in order of place."""
+    parts = list(parts)
+    stages = _best(standing for part in parts for standing in part.stages)
+    gone = {fault.scope for fault in stages if fault.code == "PKD007"}
+    own = _best(standing for part in parts for standing in part.own)
+    told = {_name(fault): fault for fault in own if not (fault.code == "COL003" and fault.scope in gone)}
+    shown = {(fault.code, fault.scope) for fault in told.values()}
+    told |= {_name(fault): fault for fault in stages if (fault.code, fault.scope) not in shown}
+    told |= {_name(fault): fault for part in parts for fault in part.omitted}
+    return sorted(told.values(), key=lambda fault: (fault.span, fault.code, fault.subject))
+
+
+def _name(fault: CodeFault) -> str:
+    return fault.subject + str(fault.span)
+
+
+def _best(standings: Iterable[Standing]) -> list[CodeFault]:
+    """Give the fault of the first of each key, if that one stands."""
+    found: dict[Key, Standing] = {}
+    for standing in standings:
+        known = found.get(standing.key)
+        if known is None or standing.rank < known.rank:
+            found[standing.key] = standing
+    first = sorted(found.values(), key=lambda standing: (standing.rank, str(standing.key)))
+    return [standing.fault for standing in first if standing.fault is not None]
+
+
+def _place(found: Found) -> tuple[Key, Rank]:
+    """Give the key of a fault in words that mean the same in every process."""
+    group = found.fault.stuck.group
+    lists = [None if expr is None else show(expr) for expr in (group.members, group.lists)]
+    key = (found.fault.key[0], group.dims, *lists)
+    return key, (_depth(found.fault), found.root.path, found.root.index)
+
+
 @dataclass(slots=True)
 class Verdicts:
     """Judging a linked program."""
@@ -132,33 +194,26 @@ class Verdicts:
         """Make one judge for all roots."""
         self.judge = BoundedJudge(self.engine.terms, self.axes)
 
-    def faults(self, paths: Iterable[str]) -> list[CodeFault]:
-        """Judge every root in the files and give what stands, in order of place."""
-        own: dict[object, Found] = {}
-        roots = list(self._roots(sorted(set(paths))))
+    def part(self, paths: Iterable[str]) -> Part:
+        """Judge every root in some files by itself."""
+        wanted = sorted(set(paths))
+        roots = list(self._roots(wanted))
+        best: dict[object, Found] = {}
         for root in roots:
             term = self.terms[root]
             if self._varies_here(term):
                 for fault in self._judged(term):
-                    known = own.get(fault.key)
+                    known = best.get(fault.key)
                     if known is None or _depth(fault) < _depth(known.fault):
-                        own[fault.key] = Found(root, term, fault)
-        told_stages = list(self._stages(roots))
-        gone = {fault.scope for fault in told_stages if fault.code == "PKD007"}
-        kept = [found for found in own.values() if self._stands(found)]
-        told = {fault.subject + str(fault.span): fault for fault in (self._told(found) for found in kept)}
-        told = {key: fault for key, fault in told.items() if not (fault.code == "COL003" and fault.scope in gone)}
-        shown = {(fault.code, fault.scope) for fault in told.values()}
-        told |= {
-            fault.subject + str(fault.span): fault for fault in told_stages if (fault.code, fault.scope) not in shown
-        }
-        told |= {fault.subject + str(fault.span): fault for fault in self._omitted(sorted(set(paths)))}
-        return sorted(told.values(), key=lambda fault: (fault.span, fault.code, fault.subject))
+                        best[fault.key] = Found(root, term, fault)
+        own = [Standing(*_place(found), self._told(found) if self._stands(found) else None) for found in best.values()]
+        stages = [Standing(key, rank, fault) for key, rank, fault in self._stages(roots)]
+        return Part(own, stages, list(self._omitted(wanted)), [*self.engine.notes, *self.notes])
 
     def _roots(self, paths: Iterable[str]) -> Iterator[Root]:
         for path in paths:
             facts: FileFacts | None = self.engine.linker.files.get(path)
-            if facts is None or _is_test(path):
+            if facts is None or is_test(path):
                 continue
             for definition in facts.definitions:
                 for root in roots_of(self.engine, path, definition):
@@ -238,7 +293,7 @@ class Verdicts:
         """Give some callers of a root in whose terms a gate still stands."""
         given = 0
         for path, index in self.engine.callers(root.path, root.index):
-            if _is_test(path) or (path, index) == (root.path, root.index):
+            if is_test(path) or (path, index) == (root.path, root.index):
                 continue
             for caller in roots_of(self.engine, path, self.engine.linker.definition(path, index)):
                 term = self._term(caller)
@@ -248,9 +303,9 @@ class Verdicts:
                     if given >= MAX_CALLERS:
                         return
 
-    def _stages(self, roots: list[Root]) -> Iterator[CodeFault]:
+    def _stages(self, roots: list[Root]) -> Iterator[tuple[Key, Rank, CodeFault]]:
         """Ask which packed keys reach which stages, of the functions that send them themselves or by one call."""
-        seen: dict[tuple[object, ...], tuple[int, CodeFault]] = {}
+        seen: dict[Key, tuple[Rank, CodeFault]] = {}
         for root in roots:
             name = self.engine.linker.definition(root.path, root.index).qualname
             answer = ask(self.terms[root], self.axes, self._lays_out, name)
@@ -258,10 +313,10 @@ class Verdicts:
                 self.judge.unjudged += 1
             for op, fault in self._stage_faults(root, answer):
                 key = (op.site.span, fault.code, op.keys, fault.message)
-                frames = len(op.site.frames())
-                if key not in seen or frames < seen[key][0]:
-                    seen[key] = (frames, fault)
-        yield from (fault for _, fault in seen.values())
+                rank = (len(op.site.frames()), root.path, root.index)
+                if key not in seen or rank < seen[key][0]:
+                    seen[key] = (rank, fault)
+        yield from ((key, rank, fault) for key, (rank, fault) in seen.items())
 
     def _lays_out(self, key: str) -> bool:
         if self.building is None:
@@ -309,7 +364,7 @@ class Verdicts:
 
     def _omitted(self, paths: Iterable[str]) -> Iterator[CodeFault]:
         """Give the calls that leave a group out."""
-        wanted = {path for path in paths if not _is_test(path)}
+        wanted = {path for path in paths if not is_test(path)}
         for path in sorted(self.engine.linker.files):
             for definition in self.engine.linker.files[path].definitions[1:]:
                 if path in wanted:
@@ -447,9 +502,10 @@ def _outcome(fault: Fault, instead: tuple[Instead, ...]) -> Outcome:
     return Outcome.CRASH_LATE if fault.stuck.how == "root" else Outcome.HANG
 
 
-def _is_test(path: str) -> bool:
+def is_test(path: str) -> bool:
+    """Say whether a file holds tests: it is not judged by itself."""
     parts = path.split("/")
     return any(p in ("tests", "test", "unit_tests", "testing") for p in parts[:-1]) or parts[-1].startswith("test_")
 
 
-__all__ = ["ALL", "CodeFault", "Verdicts", "packed"]
+__all__ = ["ALL", "CodeFault", "Part", "Verdicts", "merged", "packed"]
