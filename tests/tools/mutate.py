@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import yaml
+
 from meshlint.config.framework import Framework, Spelling
 from meshlint.config.launch import Launch
 from meshlint.config.registry import framework, surfaces
@@ -170,6 +172,7 @@ def try_fault(checkout: Checkout, target: Target, fault: Fault) -> Outcome:
     originals = _apply(checkout.root, changes)
     try:
         _check_python(checkout.root, originals)
+        _check_yaml(checkout.root, originals)
         after = checkout.judge(target, fault.pins)
     finally:
         for path, text in originals.items():
@@ -188,6 +191,25 @@ def _check_python(root: Path, paths: Iterable[str]) -> None:
                 ast.parse((root / path).read_text(encoding="utf-8"))
             except SyntaxError:
                 raise Unfit("the place is no part of an option string") from None
+
+
+def _check_yaml(root: Path, originals: Mapping[str, str]) -> None:
+    """Raise Unfit where an edit writes a key that its mapping has already."""
+    for path, text in originals.items():
+        if path.endswith((".yaml", ".yml")):
+            after = (root / path).read_text(encoding="utf-8")
+            if _repeated(yaml.compose(after)) > _repeated(yaml.compose(text)):
+                raise Unfit("the mapping has the key already")
+
+
+def _repeated(node: yaml.Node | None) -> int:
+    """Count the keys that a mapping, or one inside it, holds again."""
+    if isinstance(node, yaml.SequenceNode):
+        return sum(map(_repeated, node.value))
+    if not isinstance(node, yaml.MappingNode):
+        return 0
+    keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+    return len(keys) - len(set(keys)) + sum(_repeated(value) for _, value in node.value)
 
 
 def edits(root: Path, target: Target, fault: Fault) -> list[Change]:
