@@ -16,6 +16,9 @@ from meshlint.protocol.facts import ClassFacts, Definition, FileFacts, Node
 MAX_HOPS = 12
 """Re-exports followed for one name."""
 
+MAX_ANCESTRY = 64
+"""Classes above one that are followed."""
+
 MAX_WEAK = 3
 """An unknown receiver's method is taken by name only where at most so many definitions bear the name."""
 
@@ -258,17 +261,19 @@ class Linker:
         """Give the full dotted name of a class."""
         return f"{self.module_name(key[0])}.{self.klass(key).qualname}"
 
-    def mro(self, key: tuple[str, int]) -> tuple[tuple[str, int], ...]:
-        """Give a class and its ancestors in scope, nearest first."""
+    def mro(self, key: tuple[str, int], depth: int = 0) -> tuple[tuple[str, int], ...]:
+        """Give a class and its ancestors in scope, nearest first; those too far up are left out."""
         known = self._mros.get(key)
         if known is not None:
             return known
+        if depth > MAX_ANCESTRY:
+            return (key,)
         self._mros[key] = (key,)
         order: dict[tuple[str, int], None] = {key: None}
         for base in self.klass(key).bases:
             target = self.chain(key[0], base)
             if target is not None and target.kind == "class":
-                for ancestor in self.mro((target.path, target.index)):
+                for ancestor in self.mro((target.path, target.index), depth + 1)[:MAX_ANCESTRY]:
                     order.pop(ancestor, None)
                     order[ancestor] = None
         self._mros[key] = tuple(order)

@@ -28,9 +28,15 @@ MAX_NODES = 1500
 """Nodes of a summary; a larger one is opaque for its callers."""
 MAX_CONTEXTS = 64
 """Ways in which one function calls another; further calls are opaque."""
+MAX_ALL_CONTEXTS = 256
+"""Contexts of one function in all; further calls are opaque."""
 MAX_CALL_DEPTH = 16
 MAX_STEPS = 40_000
 """Statements walked for one root, calls included."""
+MAX_FILE_STEPS = 40_000
+"""Statements walked for all roots of one file."""
+MAX_FILE_NODES = 80_000
+"""Nodes of callees put into their callers, for all roots of one file."""
 SMALL = 3
 """A function of so few statements is walked for its value even where nothing says that it matters."""
 
@@ -53,6 +59,7 @@ class Outcome:
     stores: dict[str, V]
     cleared: dict[str, int]
     gate: Expr | None = None
+    nodes: int = 0
 
     @property
     def is_nil(self) -> bool:
@@ -77,11 +84,14 @@ class Engine:
     terms: Terms = field(default_factory=Terms)
     notes: list[str] = field(default_factory=list)
     steps: int = 0
+    file_steps: int = 0
+    file_nodes: int = 0
     two_sided: set[Span] = field(default_factory=set)
     """Gates with events on both sides, as they are written, in what was walked last."""
     _callers: dict[tuple[str, int], list[tuple[str, int]]] = field(default_factory=dict)
     _domain: Domain | None = None
     _bits: dict[tuple[str, int], int] | None = None
+    _contexts: dict[tuple[str, int], int] = field(default_factory=dict)
     _kept: dict[object, Kept] = field(default_factory=dict)
     _active: set[object] = field(default_factory=set)
     """What is being worked out."""
@@ -101,9 +111,16 @@ class Engine:
         return self.terms.values
 
     def spend(self) -> None:
-        """Count one statement; raises Exhausted beyond the bound of one root."""
+        """Count one statement; raises Exhausted beyond the bounds of one root and of one file."""
         self.steps += 1
-        if self.steps > MAX_STEPS:
+        self.file_steps += 1
+        if self.steps > MAX_STEPS or self.file_steps > MAX_FILE_STEPS:
+            raise Exhausted
+
+    def place(self, outcome: Outcome) -> None:
+        """Count the nodes of a callee that is put into its caller; raises Exhausted beyond the bound of one file."""
+        self.file_nodes += outcome.nodes
+        if self.file_nodes > MAX_FILE_NODES:
             raise Exhausted
 
     # -- what matters --------------------------------------------------------------------------------------------
@@ -259,7 +276,9 @@ class Engine:
         context = (key, *_identity(frame, self._free_names(func, definition)))
         ways = walker.frame.contexts.setdefault(key, set())
         ways.add(context)
-        if len(ways) > MAX_CONTEXTS:
+        if context not in self._kept:
+            self._contexts[key] = self._contexts.get(key, 0) + 1
+        if len(ways) > MAX_CONTEXTS or self._contexts.get(key, 0) > MAX_ALL_CONTEXTS:
             return self._opaque(definition, func, walker)
         return self._worked_out(context, key, lambda: self._walk(frame, key))
 
@@ -326,11 +345,12 @@ class Engine:
         walker = Walker(self, frame)
         walker.block(frame.definition.body)
         term = build(self.terms, frame.items, self.terms.nil, Goals(self.terms.nil)) or self.terms.nil
-        if count(term) > MAX_NODES:
+        nodes = count(term)
+        if nodes > MAX_NODES:
             note = f"{key[0]}:{frame.definition.line}: `{frame.definition.qualname}` has too many branches to follow"
             if note not in self.notes:
                 self.notes.append(note)
-            term = self.terms.opaque(term.groups, self.terms.nil, walker.site(frame.definition.line))
+            term, nodes = self.terms.opaque(term.groups, self.terms.nil, walker.site(frame.definition.line)), 1
         receiver = frame.definition.params[0].name + "." if frame.definition.params else "?"
         stores = {}
         if frame.receiver is not None:
@@ -339,7 +359,7 @@ class Engine:
                 for name, value in frame.env.items()
                 if name.startswith(receiver) and "." not in name[len(receiver) :] and "[" not in name
             }
-        return Outcome(term, self._returned(frame), stores, frame.cleared, self.decorated(frame.definition))
+        return Outcome(term, self._returned(frame), stores, frame.cleared, self.decorated(frame.definition), nodes)
 
     def decorated(self, definition: Definition) -> Expr | None:
         """Give the gate that a decorator puts round a function."""

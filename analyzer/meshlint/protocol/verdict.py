@@ -215,6 +215,7 @@ class Verdicts:
             facts: FileFacts | None = self.engine.linker.files.get(path)
             if facts is None or is_test(path):
                 continue
+            self.engine.file_steps = self.engine.file_nodes = 0
             for definition in facts.definitions:
                 for root in roots_of(self.engine, path, definition):
                     if self._term(root) is not None:
@@ -226,7 +227,7 @@ class Verdicts:
             try:
                 self.terms[root] = root_term(self.engine, root)
                 self.two_sided[root] = frozenset(self.engine.two_sided)
-            except Exhausted:
+            except (Exhausted, RecursionError):
                 name = self.engine.linker.definition(root.path, root.index).qualname
                 self._note(f"{root.path}: `{name}` calls too much to be followed")
                 return None
@@ -269,7 +270,11 @@ class Verdicts:
 
     def _judged(self, term: Term) -> tuple[Fault, ...]:
         self.judge.left = RUNS_PER_ROOT
-        return self.judge.faults(term)
+        try:
+            return self.judge.faults(term)
+        except RecursionError:
+            self.judge.unjudged += 1
+            return ()
 
     def _stands(self, found: Found) -> bool:
         """Say whether a fault stands in what the program does with the function."""

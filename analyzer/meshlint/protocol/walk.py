@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from meshlint.mesh.dims import ALL
 from meshlint.mesh.gate import Expr, Origin
 from meshlint.mesh.group import WORLD, Group
+from meshlint.mesh.simulate import RECEIVES, SENDS
 from meshlint.mesh.term import Gate, Site
 from meshlint.models import names as known
 from meshlint.models.entry import Entry
@@ -86,6 +87,8 @@ class Frame:
     rough: bool = False
     """In the first round of a loop, which only shows what changes: loops inside go round once."""
     asked: set[str] = field(default_factory=set)
+    parted: set[str] = field(default_factory=set)
+    """Names below which something is bound (`self.rank`, `batch['tokens']`)."""
     contexts: dict[tuple[str, int], set[object]] = field(default_factory=dict)
     """How each function is called from here."""
 
@@ -524,12 +527,20 @@ class Walker:
         env = self.frame.env
         if not path:
             return
-        below = (path + ".", path + "[")
-        for name in [n for n in env if n.startswith(below)]:
-            del env[name]
+        root = _root(path)
+        if root in self.frame.parted:
+            below = (path + ".", path + "[")
+            for name in [n for n in env if n.startswith(below)]:
+                del env[name]
         if value.buf and not value.label:
             value = replace(value, label="~" + path.rpartition(".")[2])
-        env[path] = value
+        self.bind(path, root, value)
+
+    def bind(self, path: str, root: str, value: V) -> None:
+        """Bind a path that begins with the name `root`."""
+        if len(root) < len(path):
+            self.frame.parted.add(root)
+        self.frame.env[path] = value
 
     def part(self, value: V, place: int) -> V:
         """Give an element of something that is not known by its elements."""
@@ -1097,6 +1108,7 @@ class Walker:
         outcome = self.engine.call(func, args, kwargs, self)
         if outcome is None:
             return self.pure(f"{func.path}:{func.index}", args, kwargs, func.receiver, node)
+        self.engine.place(outcome)
         site = self.call_site(node)
         if outcome.gate is not None:
             gate = Gate(self.site(node[4], node[5], "decorator"), "decorator", "", True, node[6])
@@ -1275,7 +1287,7 @@ class Walker:
         if entry.weak:
             flags.append("weak")
         root = _argument(entry.root, args, kwargs)
-        if root is not None and _numeric(root.expr) and root.expr.var & group.dims == 0 and not atoms_in(root.expr):
+        if root is not None and _numeric(root.expr) and not atoms_in(root.expr) and _may_be_root(entry, group, root.expr):
             facts["root"] = root.expr
         if flags:
             facts["flags"] = tuple(flags)
@@ -1315,8 +1327,8 @@ class Walker:
             for name, other in list(self.frame.env.items()):
                 if other is value or (value.buf and other.buf == value.buf):
                     self.frame.env[name] = after
-            self.frame.env[path] = after
-            root = path.partition(".")[0].partition("[")[0]
+            root = _root(path)
+            self.bind(path, root, after)
             if root in {p.name for p in self.frame.definition.params}:
                 self.frame.cleared[root] = self.frame.cleared.get(root, 0) | dims
 
@@ -1354,7 +1366,8 @@ class Walker:
             args, _ = self.arguments(node)
             path = self.path(node[1][1])
             if path:
-                self.frame.env[path] = replace(args[0], buf=base.buf, label=base.label, data=None, null=self.no)
+                again = replace(args[0], buf=base.buf, label=base.label, data=None, null=self.no)
+                self.bind(path, _root(path), again)
             return base
         if name in ("append", "extend", "add", "insert", "update") and node[2]:
             return self.grow(base, name, node)
@@ -1412,7 +1425,7 @@ class Walker:
         if isinstance(base.data, Seq) and name == "append" and len(base.data.items) < 32 and args:
             data = Seq((*base.data.items, args[0]))
         expr = self.domain.opaque(f"#{base.expr.id}.{name}@{self.frame.path}:{node[4]}", parts)
-        self.frame.env[path] = V(expr, data, self.no, base.label, base.buf, base.text)
+        self.bind(path, _root(path), V(expr, data, self.no, base.label, base.buf, base.text))
         return self.domain.const(None)
 
     def builtin(self, name: str, args: list[V], kwargs: dict[str, V], node: Node) -> V | None:
@@ -1541,6 +1554,11 @@ def _inner(node: Node) -> Node:
             return node
 
 
+def _root(path: str) -> str:
+    """Give the name that a path begins with."""
+    return path.partition(".")[0].partition("[")[0]
+
+
 def _is_none(value: V) -> bool:
     return value.expr.op == "lit" and value.expr.args[0] is None
 
@@ -1569,6 +1587,11 @@ def atoms_in(expr: Expr) -> bool:
     if expr.op in ("atom", "recv"):
         return True
     return any(atoms_in(arg) for arg in expr.args if isinstance(arg, Expr))
+
+
+def _may_be_root(entry: Entry, group: Group, root: Expr) -> bool:
+    """Say whether a root is kept: one that varies on the group only where more than a name says so, and no peer."""
+    return not root.var & group.dims or (not root.weak and entry.op not in SENDS | RECEIVES)
 
 
 def _line(node: Any) -> int:
