@@ -364,7 +364,7 @@ class _Simulation:
             heads = [instance.queues[member][0] for member in instance.members]
             if _verdict_of(heads, instance.members):
                 return
-            value = next((head.value for head in heads if head.value is not None), None)
+            value = _sent(heads)
             for head in heads:
                 instance.queues[head.rank].popleft()
                 head.done, head.number = True, instance.fired
@@ -427,13 +427,25 @@ def trace_alone(plan: Plan, run: Run, rank: int) -> list[Op]:
     return _Simulation(plan, []).alone(run, rank)
 
 
+def _sent(heads: list[_Pending]) -> tuple[Any, tuple[_Key, ...]] | None:
+    """Give the value that the root of matched heads sends; a root that only some name is the root of all."""
+    root = next((head.root for head in heads if head.root is not None), None)
+    for head in heads:
+        if head.value is not None and (root is None or head.rank == root):
+            return head.value
+    return None
+
+
 def _verdict_of(heads: list[_Pending], members: tuple[int, ...]) -> str:
     """Give why heads cannot match: `clash`, `root`, or "" where they can."""
     first = heads[0]
     for head in heads[1:]:
-        if not matches(first.op, head.op) or first.agree != head.agree or first.root != head.root:
+        if not matches(first.op, head.op) or first.agree != head.agree:
             return "clash"
-    root = first.root
+    roots = [head.root for head in heads if head.root is not None]
+    if any(root != roots[0] for root in roots):
+        return "clash"
+    root = roots[0] if roots else None
     if isinstance(root, int) and not isinstance(root, bool) and len(heads) == len(members) and root not in members:
         return "root"
     return ""

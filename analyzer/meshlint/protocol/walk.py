@@ -1287,7 +1287,12 @@ class Walker:
         if entry.weak:
             flags.append("weak")
         root = _argument(entry.root, args, kwargs)
-        if root is not None and _numeric(root.expr) and not atoms_in(root.expr) and _may_be_root(entry, group, root.expr):
+        if (
+            root is not None
+            and _numeric(root.expr)
+            and not atoms_in(root.expr)
+            and _may_be_root(entry, group, root.expr)
+        ):
             facts["root"] = root.expr
         if flags:
             facts["flags"] = tuple(flags)
