@@ -5,6 +5,7 @@ Items are turned into terms from the last one back (`build`), so that exits vani
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,16 +91,35 @@ class BlockItem:
     site: Site
 
 
-Item = OpItem | WaitItem | CallItem | OpaqueItem | AltItem | LoopItem | ExitItem | HoleItem | BlockItem
+@dataclass(slots=True)
+class GuardItem:
+    """A stretch after which `tail` runs on every way out but an exception: `finally`, the end of a `with`."""
+
+    body: list[Item]
+    tail: list[Item]
+
+
+Item = OpItem | WaitItem | CallItem | OpaqueItem | AltItem | LoopItem | ExitItem | HoleItem | BlockItem | GuardItem
 
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """Where control goes on: at the end of the block, on return, on break, on continue."""
+    """Where control goes on: at the end of the block, on return, on break, on continue.
 
-    returned: Node
+    `around` is the context manager that is being built and the goals of the function that uses it.
+    """
+
+    returned: Node | None
     broken: Node | None = None
     continued: Node | None = None
+    around: tuple[BlockItem, Goals] | None = None
+
+    def through(self, tail: Callable[[Node], Node | None]) -> Goals:
+        """Give the same goals, each of them after a tail."""
+        returned, broken, continued = (
+            None if goal is None else tail(goal) for goal in (self.returned, self.broken, self.continued)
+        )
+        return Goals(returned, broken, continued, self.around)
 
 
 def build(terms: Terms, items: list[Item], rest: Node, goals: Goals) -> Node | None:
@@ -119,6 +139,12 @@ def _one(terms: Terms, item: Item, rest: Node | None, goals: Goals) -> Node | No
         if then is None or otherwise is None:
             return otherwise if then is None else then
         return terms.alt(item.condition, then, otherwise, item.gate)
+    if isinstance(item, GuardItem):
+        return _guarded(terms, item, rest, goals)
+    if isinstance(item, BlockItem):
+        return _branch(terms, item.body, rest, Goals(terms.nil if rest is None else rest, around=(item, goals)))
+    if isinstance(item, HoleItem):
+        return rest if item.body is None else _in_hole(terms, item, item.body, rest, goals)
     if rest is None:
         return None
     if isinstance(item, OpItem):
@@ -129,13 +155,53 @@ def _one(terms: Terms, item: Item, rest: Node | None, goals: Goals) -> Node | No
         return terms.call(item.term, item.site, rest)
     if isinstance(item, OpaqueItem):
         return terms.opaque(item.over, rest, item.site)
-    if isinstance(item, LoopItem):
-        return _loop(terms, item, rest, goals)
-    if isinstance(item, BlockItem):
-        return build(terms, item.body, rest, Goals(rest))
-    if item.body is not None:
-        return build(terms, item.body, rest, goals)
+    return _loop(terms, item, rest, goals)
+
+
+def _guarded(terms: Terms, item: GuardItem, rest: Node | None, goals: Goals) -> Node | None:
+    """Build a stretch whose every way out runs a tail."""
+    inner = goals
+    if has_exits(item.body):
+        inner = goals.through(lambda goal: build(terms, item.tail, goal, goals))
+    after = None if rest is None else build(terms, item.tail, rest, goals)
+    return _branch(terms, item.body, after, inner)
+
+
+def _in_hole(terms: Terms, hole: HoleItem, body: list[Item], rest: Node | None, goals: Goals) -> Node | None:
+    """Build the body of a `with`: its exits run what the manager does after its hole, and leave the user's function."""
+    if goals.around is None or not has_exits(body):
+        return _branch(terms, body, rest, goals)
+    block, outer = goals.around
+    inner = outer.through(lambda goal: _after_hole(terms, block.body, hole, goal, Goals(goal)))
+    return _branch(terms, body, rest, inner)
+
+
+def _after_hole(terms: Terms, items: list[Item], hole: HoleItem, rest: Node | None, goals: Goals) -> Node | None:
+    """Build what stands after a hole, followed by `rest`; nothing for a hole in a loop."""
+    here = rest
+    for item in reversed(items):
+        if item is hole:
+            return here
+        for inner in _inner(item):
+            if _holds(inner, hole):
+                if isinstance(item, GuardItem) and inner is item.body and here is not None:
+                    here = build(terms, item.tail, here, goals)
+                return _after_hole(terms, inner, hole, here, goals)
+        here = _one(terms, item, here, goals)
     return rest
+
+
+def _inner(item: Item) -> tuple[list[Item], ...]:
+    """Give the stretches inside of an item of a context manager, loops apart."""
+    if isinstance(item, AltItem):
+        return (item.then, item.otherwise)
+    if isinstance(item, GuardItem):
+        return (item.body, item.tail)
+    return (item.body,) if isinstance(item, BlockItem | HoleItem) and item.body else ()
+
+
+def _holds(items: list[Item], hole: HoleItem) -> bool:
+    return any(item is hole or any(_holds(inner, hole) for inner in _inner(item)) for item in items)
 
 
 def _branch(terms: Terms, items: list[Item], rest: Node | None, goals: Goals) -> Node | None:
@@ -152,6 +218,9 @@ def _flat(items: list[Item]) -> list[Item]:
         found.append(item)
         if isinstance(item, AltItem):
             found += _flat(item.then) + _flat(item.otherwise)
+        elif not isinstance(item, LoopItem):
+            for inner in _inner(item):
+                found += _flat(inner)
     return found
 
 
@@ -176,6 +245,8 @@ def has_events(items: list[Item]) -> bool:
             return True
         if isinstance(item, LoopItem | BlockItem) and has_events(item.body):
             return True
+        if isinstance(item, GuardItem) and (has_events(item.body) or has_events(item.tail)):
+            return True
         if isinstance(item, HoleItem) and item.body and has_events(item.body):
             return True
     return False
@@ -186,9 +257,7 @@ def has_exits(items: list[Item]) -> bool:
     for item in items:
         if isinstance(item, ExitItem):
             return True
-        if isinstance(item, AltItem) and (has_exits(item.then) or has_exits(item.otherwise)):
-            return True
-        if isinstance(item, BlockItem) and has_exits(item.body):
+        if any(has_exits(inner) for inner in _inner(item)):
             return True
     return False
 
@@ -202,6 +271,15 @@ def leaves(items: list[Item]) -> ExitItem | None:
             first, second = leaves(item.then), leaves(item.otherwise)
             if first is not None and second is not None:
                 return first
+        leave = None
+        if isinstance(item, GuardItem):
+            leave = leaves(item.body) or leaves(item.tail)
+        elif isinstance(item, BlockItem):
+            leave = leaves([inner for inner in item.body if isinstance(inner, HoleItem)])
+        elif isinstance(item, HoleItem) and item.body:
+            leave = leaves(item.body)
+        if leave is not None:
+            return leave
     return None
 
 
@@ -210,13 +288,15 @@ def filled(items: list[Item], body: list[Item]) -> list[Item]:
     found: list[Item] = []
     for item in items:
         if isinstance(item, HoleItem):
-            found.append(HoleItem(body))
+            found.append(HoleItem(body if item.body is None else filled(item.body, body)))
         elif isinstance(item, AltItem):
             found.append(AltItem(item.condition, filled(item.then, body), filled(item.otherwise, body), item.gate))
         elif isinstance(item, LoopItem):
             found.append(LoopItem(item.trip, filled(item.body, body), item.gate))
         elif isinstance(item, BlockItem):
             found.append(BlockItem(filled(item.body, body), item.site))
+        elif isinstance(item, GuardItem):
+            found.append(GuardItem(filled(item.body, body), filled(item.tail, body)))
         else:
             found.append(item)
     return found

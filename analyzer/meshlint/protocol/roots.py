@@ -36,6 +36,8 @@ def roots_of(engine: Engine, path: str, definition: Definition) -> Iterator[Root
         yield Root(path, definition.index)
         return
     owner = (path, definition.owner)
+    if _of_a_pair(engine, owner, definition):
+        return
     yield Root(path, definition.index, owner)
     own: set[str] = set()
     if definition.params:
@@ -54,6 +56,13 @@ def roots_of(engine: Engine, path: str, definition: Definition) -> Iterator[Root
         if given > MAX_RECEIVERS:
             return
         yield Root(path, definition.index, child)
+
+
+def _of_a_pair(engine: Engine, owner: ClassKey, definition: Definition) -> bool:
+    """Say whether a method is one end of a `with` whose other end has events too: only both together say something."""
+    pair = ("__enter__", "__exit__")
+    found = [engine.linker.method(owner, name) for name in pair]
+    return definition.name in pair and all(one is not None and engine.reaches(one[0], one[1]) for one in found)
 
 
 def _members(node: object, receiver: str, found: set[str]) -> None:

@@ -219,9 +219,9 @@ class Engine:
                 return entry, []
             return None, [(target.path, target.index)]
         if target is not None and target.kind == "class":
-            found = linker.method((target.path, target.index), "__init__")
-            call = [(found[0], found[1])] if found is not None else []
-            return None, call
+            names = ("__init__", "__enter__", "__exit__")
+            made = [linker.method((target.path, target.index), name) for name in names]
+            return None, [(found[0], found[1]) for found in made if found is not None]
         name = target.name if target is not None and target.kind == "library" else text
         entry = self.models.find(name)
         if entry is not None or len(parts) == 1 or (target is not None and target.kind == "library"):

@@ -25,6 +25,7 @@ from meshlint.protocol.items import (
     BlockItem,
     CallItem,
     ExitItem,
+    GuardItem,
     HoleItem,
     Item,
     LoopItem,
@@ -335,7 +336,24 @@ class Walker:
         return found
 
     def s_try(self, node: Node) -> bool:
-        """The body, then each handler as an edge that any rank may take for itself."""
+        """The body with its handlers; `finally` is what every way out of them runs."""
+        if not node[5]:
+            return self.attempt(node)
+        alive, body = self.apart(lambda: self.attempt(node))
+        goes_on, tail = self.apart(lambda: self.block(node[5]))
+        self.frame.items += [GuardItem(body, tail)] if has_events(tail) or has_exits(tail) else body
+        return alive and goes_on
+
+    def apart(self, walk: Callable[[], bool]) -> tuple[bool, list[Item]]:
+        """Walk something with items of its own."""
+        outer, self.frame.items = self.frame.items, []
+        try:
+            return walk(), self.frame.items
+        finally:
+            self.frame.items = outer
+
+    def attempt(self, node: Node) -> bool:
+        """The body of `try`, then each handler as an edge that any rank may take for itself."""
         frame = self.frame
         before = dict(frame.env)
         alive = self.block(node[2])
@@ -360,7 +378,7 @@ class Walker:
                 raised = self.values.atom(self.key("exception", line), Origin.LOCAL)
                 gate = Gate(self.site(line, 1, "except"), "except", "", True, node[-1])
                 outer.append(AltItem(raised, items, [], gate))
-        return self.block(node[5]) and (alive or any(caught for _, caught, _ in handlers))
+        return alive or any(caught for _, caught, _ in handlers)
 
     def s_with(self, node: Node) -> bool:
         """Context managers: generators of the program around a hole, classes by __enter__ and __exit__."""
@@ -385,8 +403,11 @@ class Walker:
         inner: list[Item] = []
         frame.items = inner
         alive = self.block(node[3])
+        frame.items = []
         for value, _ in reversed(exits):
             self.method(value, "__exit__", node)
+        if frame.items:
+            inner = [GuardItem(inner, frame.items)]
         frame.items = outer
         for made in reversed(holes):
             inner = filled(made, inner)
@@ -1633,6 +1654,10 @@ def _escapes(items: list[Item]) -> bool:
         if isinstance(item, AltItem) and (_escapes(item.then) or _escapes(item.otherwise)):
             return True
         if isinstance(item, LoopItem) and _escapes(item.body):
+            return True
+        if isinstance(item, GuardItem) and (_escapes(item.body) or _escapes(item.tail)):
+            return True
+        if isinstance(item, BlockItem | HoleItem) and item.body and _escapes(item.body):
             return True
     return False
 
