@@ -44,6 +44,8 @@ EVENT, RANK = 1, 2
 
 T = TypeVar("T")
 
+_RECEIVERS = ("self", "cls", "super()")
+
 _GETTERS = frozenset(
     ("rank", "size", "group", "first", "last", "member", "source", "ranks", "config", "pure", "manager", "local",
      "object", "unwrap", "gate-decorator")
@@ -91,6 +93,7 @@ class Engine:
     _callers: dict[tuple[str, int], list[tuple[str, int]]] = field(default_factory=dict)
     _domain: Domain | None = None
     _bits: dict[tuple[str, int], int] | None = None
+    _callees: dict[tuple[str, str], tuple[Entry | None, list[tuple[str, int]]]] = field(default_factory=dict)
     _contexts: dict[tuple[str, int], int] = field(default_factory=dict)
     _kept: dict[object, Kept] = field(default_factory=dict)
     _active: set[object] = field(default_factory=set)
@@ -185,6 +188,15 @@ class Engine:
         if text.startswith("&"):
             modelled, handed = self.callee(path, definition, text[1:])
             return None, [] if modelled is not None else handed
+        first = text.partition(".")[0]
+        if first in definition.locals or first in _RECEIVERS or first in self.linker.nested(path):
+            return self._callee(path, definition, text)
+        known = self._callees.get((path, text))
+        if known is None:
+            known = self._callees[path, text] = self._callee(path, definition, text)
+        return known
+
+    def _callee(self, path: str, definition: Definition, text: str) -> tuple[Entry | None, list[tuple[str, int]]]:
         parts = text.split(".")
         linker = self.linker
         facts = linker.files[path]
@@ -197,7 +209,7 @@ class Engine:
             nested = [index for parent, index in linker.nested(path).get(text, ()) if parent in around]
             if nested:
                 return None, [(path, index) for index in nested]
-        if parts[0] in ("self", "cls", "super()") and len(parts) == 2:
+        if parts[0] in _RECEIVERS and len(parts) == 2:
             owner = _owner(facts.definitions, definition)
             if owner >= 0:
                 return None, self._family((path, owner), parts[1], parts[0] == "super()")
@@ -333,6 +345,12 @@ class Engine:
         if note not in self.notes:
             self.notes.append(note)
         return Outcome(term, self.domain.unknown(f"{definition.qualname}()"), {}, {})
+
+    def acts(self, func: Func, args: list[V], kwargs: dict[str, V]) -> bool:
+        """Say whether a call can do more than give a value: an event, in it or in a function that is handed to it."""
+        if self.reaches(func.path, func.index):
+            return True
+        return any(isinstance(v.data, Func) for v in (*args, *kwargs.values()))
 
     def _matters(self, func: Func, definition: Definition, args: list[V], kwargs: dict[str, V]) -> bool:
         if self.reaches(func.path, func.index, EVENT | RANK):

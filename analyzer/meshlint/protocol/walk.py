@@ -100,6 +100,8 @@ class Walker:
     def __init__(self, engine: Engine, frame: Frame) -> None:
         self.engine = engine
         self.frame = frame
+        self.unused: Node | None = None
+        """The call whose value nobody uses."""
         self.domain: Domain = engine.domain
         self.values = engine.domain.values
 
@@ -132,8 +134,9 @@ class Walker:
 
     def s_expr(self, node: Node) -> bool:
         """An expression for its effect. A call that never returns is an exit."""
-        self.eval(node[2])
         value = node[2]
+        self.unused = value
+        self.eval(value)
         if value[0] == "K" and dotted(value[1]) in ("sys.exit", "exit", "os._exit", "quit", "pytest.skip"):
             self.frame.items.append(ExitItem("raise", self.site(node[1])))
             return False
@@ -261,7 +264,8 @@ class Walker:
         key = self.key("loop", line)
         expr = sequence.expr
         if expr.op == "range" and expr.args[2].op == "lit" and expr.args[2].args[0] == 1:
-            trip = self.values.arithmetic("-", expr.args[1], expr.args[0])
+            start, stop = expr.args[:2]
+            trip = stop if start is self.values.lit(0) else self.values.arithmetic("-", stop, start)
             return trip, self.domain.of(self.domain.number(key + " variable"))
         if isinstance(sequence.data, Seq):
             trip = self.values.lit(len(sequence.data.items))
@@ -1126,7 +1130,8 @@ class Walker:
         """Call a function of the program: its term at this site, its value here."""
         args = [*func.args, *args]
         kwargs = {**dict(func.kwargs), **kwargs}
-        outcome = self.engine.call(func, args, kwargs, self)
+        idle = node is self.unused and func.receiver is None and not self.engine.acts(func, args, kwargs)
+        outcome = None if idle else self.engine.call(func, args, kwargs, self)
         if outcome is None:
             return self.pure(f"{func.path}:{func.index}", args, kwargs, func.receiver, node)
         self.engine.place(outcome)
