@@ -18,7 +18,7 @@ from meshlint.mesh.choose import Facts, expressions, meshes, parts
 from meshlint.mesh.contract import decisive, doubtful, quantifier, refuting_run
 from meshlint.mesh.dims import Axes, Mesh
 from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, truth
-from meshlint.mesh.gate import Expr, atoms
+from meshlint.mesh.gate import Expr, Origin, atoms
 from meshlint.mesh.group import Group
 from meshlint.mesh.run import RUN_CAP, Choice, Event, Options, Run, Stuck, Taken, Verdict, gate_key
 from meshlint.mesh.term import (
@@ -107,17 +107,31 @@ def domains(term: Node) -> dict[int, tuple[Any, ...]]:
     """Give the values that each atom and received value takes: what the program can tell apart."""
     found = expressions(term)
     counted, compared, numbers, texts = _uses(term, found)
+    rounds = _rounds(term)
     table: dict[int, tuple[Any, ...]] = {}
     for expr in parts(found):
         if expr.op not in ("atom", "recv"):
             continue
-        if expr.id in counted or (expr.op == "atom" and expr.args[2]):
+        if expr.id in rounds:
+            table[expr.id] = (2, 1)
+        elif expr.id in counted or (expr.op == "atom" and expr.args[2]):
             table[expr.id] = _count_domain(numbers)
         elif expr.id in compared:
             table[expr.id] = (*(texts if expr.op == "recv" else sorted(compared[expr.id], key=repr)), OTHER)
         else:
             table[expr.id] = (True, False)
     return table
+
+
+def _rounds(term: Node) -> set[int]:
+    """Give the unknown counts that do nothing but repeat events: that there may be no round at all explains nothing."""
+    trips = {node.trip.id for node in walk(term) if isinstance(node, Loop) and node.body.groups and _unknown(node.trip)}
+    others = [expr for expr in expressions(term) if expr.id not in trips]
+    return trips - {expr.id for expr in parts(tuple(others))}
+
+
+def _unknown(expr: Expr) -> bool:
+    return expr.op == "atom" and not expr.var and expr.args[1] is Origin.UNKNOWN
 
 
 def _uses(term: Node, found: tuple[Expr, ...]) -> tuple[set[int], dict[int, set[Any]], set[int], tuple[Any, ...]]:
