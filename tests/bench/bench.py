@@ -1,8 +1,10 @@
 """How long meshlint takes, beside a bare `ast.parse` of the same tree and ruff, in one run; nothing is asserted.
 
-    python tests/bench/bench.py CHECKOUT [--repeat N]
+    python tests/bench/bench.py CHECKOUT [CHECKOUT ...] [--repeat N]
 
-Each row is the best of N runs: wall and CPU seconds of the process and its children, and the largest resident set.
+The first checkout is measured in full. The code side is measured besides on a quarter and a half of its folders and on
+all checkouts together, as copies in a folder of their own, in which one file is changed for each run. Each row is the
+best of N runs: wall and CPU seconds of the process and its children, and the largest resident set of one process.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ONE = HERE.parents[1] / "fixtures" / "HCP001" / "bad" / "nemo_rl.yaml"
 CONFIG = ("--select", "HCP,CTX,PKD002,PKD003,PKD004,PKD005,PKD006,PKD008,CFG,MSH")
+CODE = ("--preview", "--select", "COL,GRP,PKD001,PKD007")
 PARSE = """
 import ast, pathlib, sys, warnings
 warnings.simplefilter("ignore")
@@ -73,25 +76,74 @@ def rows(checkout: Path, cache: str, repeat: int) -> list[tuple[str, Cost]]:
         ("meshlint check, configs, cold", cold),
         ("meshlint check, configs, warm", warm),
         ("meshlint check --preview, cold", [*check, "--no-cache", "--preview", str(checkout)]),
+        ("meshlint check, code, cold", [*check, "--no-cache", *CODE, str(checkout)]),
+        ("meshlint check, code, warm", [*check, *CODE, str(checkout)]),
         ("bare ast.parse", [sys.executable, "-c", PARSE, str(checkout)]),
     ]
     ruff = shutil.which("ruff", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     if ruff is not None:
         table.append(("ruff check --no-cache", [ruff, "check", "--no-cache", "--isolated", str(checkout)]))
     measure(warm, environment)
+    measure([*check, *CODE, str(checkout)], environment)
     return [(name, best(words, environment, repeat)) for name, words in table]
+
+
+def copied(checkouts: list[Path], share: int, place: Path) -> Path:
+    """Copy every `share`th Python file of some checkouts, folder by folder, into a tree of its own."""
+    for checkout in checkouts:
+        for number, folder in enumerate(sorted({file.parent for file in checkout.rglob("*.py")})):
+            if number % share:
+                continue
+            target = place / checkout.name / folder.relative_to(checkout)
+            target.mkdir(parents=True, exist_ok=True)
+            for file in sorted(folder.glob("*.py")):
+                if file.is_file():
+                    shutil.copyfile(file, target / file.name)
+    return place
+
+
+def growth(checkouts: list[Path], cache: str, repeat: int) -> list[tuple[str, Cost]]:
+    """Measure the code side, and a bare `ast.parse`, on parts of a tree and on several trees together."""
+    environment = {**os.environ, "XDG_CACHE_HOME": cache}
+    check = [sys.executable, "-m", "meshlint", "check", *CODE]
+    sets = [("a quarter", checkouts[:1], 4), ("a half", checkouts[:1], 2), ("the whole", checkouts[:1], 1)]
+    if len(checkouts) > 1:
+        sets.append((f"{len(checkouts)} checkouts", checkouts, 1))
+    table: list[tuple[str, Cost]] = []
+    for name, chosen, share in sets:
+        with tempfile.TemporaryDirectory() as folder:
+            place = copied(chosen, share, Path(folder))
+            files = sorted(place.rglob("*.py"))
+            label = f"code of {name}, {len(files)} files"
+            table.append((f"{label}: ast.parse", best([sys.executable, "-c", PARSE, str(place)], environment, repeat)))
+            table.append((f"{label}: cold", best([*check, "--no-cache", str(place)], environment, repeat)))
+            measure([*check, str(place)], environment)
+            table.append((f"{label}: warm", best([*check, str(place)], environment, repeat)))
+            table.append((f"{label}: one changed file", changed(files, [*check, str(place)], environment, repeat)))
+    return table
+
+
+def changed(files: list[Path], words: list[str], environment: dict[str, str], repeat: int) -> Cost:
+    """Give the cheapest run after a change of one file, another one each time."""
+    costs = []
+    for number in range(repeat):
+        with files[(number + 1) * len(files) // (repeat + 1)].open("a", encoding="utf-8") as file:
+            file.write(f"\n\ndef changed_{number}():\n    return {number}\n")
+        costs.append(measure(words, environment))
+    return Cost(min(c.wall for c in costs), min(c.cpu for c in costs), min(c.peak for c in costs))
 
 
 def main() -> None:
     """Print a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkout", type=Path)
+    parser.add_argument("checkouts", type=Path, nargs="+", metavar="CHECKOUT")
     parser.add_argument("--repeat", type=int, default=3)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as cache:
-        measured = rows(given.checkout.resolve(), cache, given.repeat)
-    files = sum(1 for _ in given.checkout.rglob("*.py"))
-    print(f"{given.checkout.name}: {files} Python files, {os.cpu_count()} cores, best of {given.repeat}\n")
+        checkouts = [checkout.resolve() for checkout in given.checkouts]
+        measured = rows(checkouts[0], cache, given.repeat) + growth(checkouts, cache, given.repeat)
+    files = sum(1 for _ in checkouts[0].rglob("*.py"))
+    print(f"{checkouts[0].name}: {files} Python files, {os.cpu_count()} cores, best of {given.repeat}\n")
     print("| run | wall s | CPU s | peak MB |")
     print("| --- | ---: | ---: | ---: |")
     for name, cost in measured:
