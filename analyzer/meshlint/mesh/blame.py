@@ -12,7 +12,7 @@ from typing import Any
 
 from meshlint.mesh.choose import Facts, expressions, sizes_only
 from meshlint.mesh.dims import Axes
-from meshlint.mesh.evaluate import Unresolvable
+from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse, truth
 from meshlint.mesh.fast import Prover, divides, varies, weakly
 from meshlint.mesh.gate import Expr, atoms
 from meshlint.mesh.group import Group
@@ -47,7 +47,7 @@ class Fault:
     instance, `run` the refuting run of `term`, `also` what else is stuck in it. `forced` is the side (or trip) whose
     forcing removes the deadlock. `context` is the part with all that comes after it. `grade`: `mesh`, `async` (only if
     async operations of different groups must keep their order) or `local` (only if rank-local facts differ). `weak`:
-    a name, an overlap of unknown sizes or several outside facts at once are involved.
+    a name, an overlap of unknown sizes or several outside facts at once are involved. `options` are those of the run.
     """
 
     node: Alt | Loop | None
@@ -60,6 +60,7 @@ class Fault:
     forced: Any = None
     removed: bool = True
     also: tuple[Stuck, ...] = ()
+    options: Options = field(default_factory=Options)
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -167,6 +168,18 @@ def _again(stuck: Stuck, run: Run) -> bool:
     )
 
 
+def without_adversaries(fault: Fault, run_cap: int) -> bool:
+    """Say whether a fault is there too if no unknown function of coordinates is chosen against the program."""
+    if not any(choice.atom.var and not choice.atom.local for choice in fault.run.choices):
+        return True
+    options = replace(fault.options, adversaries=False, run_cap=run_cap)
+    try:
+        run = simulate_on(fault.term, fault.run.mesh, options).run
+    except Unresolvable:
+        return False
+    return run is not None and _again(fault.stuck, run)
+
+
 def first_events(terms: Terms, axes: Axes, part: Node) -> tuple[Node, ...]:
     """Give branches that are enough to show a fault where one side of a part makes no event that the gate divides.
 
@@ -252,6 +265,8 @@ class _Place:
     depth: int = 0
     divided: int = 0
     """The dims of a faulty gate around: what it keeps apart is not told again."""
+    parted: tuple[tuple[Alt, bool], ...] = ()
+    """The faulty gates around, and the side of them that the part stands on."""
 
     def inside(self, node: Alt, holds: bool) -> _Place:
         """Give the place on one side of a uniform branch."""
@@ -397,12 +412,13 @@ class Judge:
                 self.unjudged = unjudged
                 if balanced:
                     return following
-                yield from self._rounds(term, context, options, grade, place.sizes)
+                yield from self._rounds(term, context, options, grade, place)
                 if short and isinstance(part, Alt):
                     divided = place.divided | part.condition.var
-                    deeper = replace(place, depth=place.depth + 1, divided=divided)
-                    yield from self._spine(part.then, None, deeper)
-                    yield from self._spine(part.otherwise, None, deeper)
+                    for side, holds in ((part.then, True), (part.otherwise, False)):
+                        parted = (*place.parted, (part, holds))
+                        deeper = replace(place, depth=place.depth + 1, divided=divided, parted=parted)
+                        yield from self._spine(side, None, deeper)
                 return join
         return join
 
@@ -446,19 +462,38 @@ class Judge:
         if any(isinstance(node, (Alt, Loop)) and condition_of(node).local for node in walk(part)):
             yield Options(free_locals=True, shared=place.asked, run_cap=self.run_cap), "local"
 
-    def _rounds(self, term: Node, context: Node, options: Options, grade: str, facts: Facts) -> Iterator[Fault]:
+    def _rounds(self, term: Node, context: Node, options: Options, grade: str, place: _Place) -> Iterator[Fault]:
         """Blame one gate after the other, as long as the term blocks."""
         for _ in range(ROUNDS):
-            verdict = self._verdict(term, options, facts)
+            verdict = self._verdict(term, options, place.sizes)
             if verdict.run is None:
                 return
             found = blame(term, verdict.run, options)
             if found.node is None or gate_key(found.node) not in self._balancing:
                 fault = self._fault(found, verdict.run, term, context, grade)
-                yield replace(fault, weak=True) if verdict.doubtful else fault
+                fault = replace(fault, weak=fault.weak or verdict.doubtful, options=options)
+                if self._all_here(fault, place):
+                    yield fault
             if found.node is None or found.removed:
                 return
             options = replace(options, forced=(*options.forced, (gate_key(found.node), found.forced)))
+
+    def _all_here(self, fault: Fault, place: _Place) -> bool:
+        """Say whether all members of a stuck instance can be on the sides of the faulty gates around the part."""
+        return all(self._on_side(fault, node.condition, holds) for node, holds in place.parted)
+
+    def _on_side(self, fault: Fault, condition: Expr, holds: bool) -> bool:
+        group, mesh = fault.stuck.group, fault.run.mesh
+        if not divides(condition, group, self.axes):
+            return True
+        if mesh.extent(condition.var & group.dims & self.axes.everything) < 2:
+            return False
+        layout = Layout(mesh)
+        try:
+            sides = [truth(evaluate(condition, View(layout, rank, refuse))) for rank in fault.stuck.members]
+        except Unresolvable:
+            return False
+        return all(side is holds for side in sides)
 
     def _fault(self, found: Blame, run: Run, term: Node, context: Node, grade: str) -> Fault:
         stuck, node = found.stuck, found.node

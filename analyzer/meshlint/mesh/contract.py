@@ -21,8 +21,10 @@ def quantifier(atom: Expr, options: Options) -> bool:
     """Say whether every choice of a fact must be safe (True) or some choice (False)."""
     if atom.local:
         return options.free_locals
-    if atom.var or atom.id in options.shared:
+    if atom.id in options.shared:
         return True
+    if atom.var:
+        return options.adversaries
     return atom.op == "atom" and atom.args[1] is Origin.CONFIG
 
 

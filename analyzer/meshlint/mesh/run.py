@@ -101,7 +101,8 @@ class Options:
     """How to simulate: whether local facts are free for each rank, whether async operations block, what is forced.
 
     `forced` maps the identity of a gate (`gate_key`) to the side that all ranks take, or the trip of a loop. `shared`
-    holds the ids of facts that every rank has asked for before: as contracts they are no way out.
+    holds the ids of facts that every rank has asked for before: as contracts they are no way out. Without `adversaries`
+    a fault must be there whatever unknown functions of coordinates are: some choice of them being safe is enough.
     """
 
     free_locals: bool = False
@@ -109,6 +110,7 @@ class Options:
     forced: tuple[tuple[object, Any], ...] = ()
     shared: frozenset[int] = frozenset()
     run_cap: int = RUN_CAP
+    adversaries: bool = True
 
 
 @dataclass(frozen=True, slots=True)

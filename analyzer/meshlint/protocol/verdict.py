@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from meshlint.finding import Confidence, Outcome, Related, Severity
-from meshlint.mesh.blame import Fault, Judge, differing
+from meshlint.mesh.blame import Fault, Judge, differing, without_adversaries
 from meshlint.mesh.choose import Facts
 from meshlint.mesh.classify import Row, call_in_gate_function, code_of, row
 from meshlint.mesh.dims import ALL, Axes
@@ -33,6 +33,8 @@ from meshlint.protocol.summary import Engine, Exhausted
 RUNS_PER_ROOT = 400
 RUNS_PER_PART = 64
 NODES_PER_PART = 120
+RUNS_OF_DOUBT = 256
+"""Runs in which unknown functions of coordinates are no adversaries."""
 MAX_CALLERS = 6
 """Callers that are judged for one fault of a callee."""
 
@@ -282,6 +284,8 @@ class Verdicts:
         if node is None:
             return True
         if any(_opaque(gate) for gate in (node, *differing(found.fault.run, found.fault.stuck))):
+            return False
+        if not without_adversaries(found.fault, RUNS_OF_DOUBT):
             return False
         if len(node.gate.site.frames()) > 1:
             return True
