@@ -57,9 +57,10 @@ def _parsed(text: str) -> dict[str, Any]:
     if any(row.count(".") > MAX_PARTS for row in text.split("\n")):
         raise ValueError(f"a line has more than {MAX_PARTS} dots")
     try:
-        return tomllib.loads(text)
+        data: dict[str, Any] = tomllib.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+    return data
 
 
 def _has_table(file: Path) -> bool:
