@@ -25,4 +25,12 @@ _COORDINATOR = under(
     ),
 )  # fmt: skip
 
-ENTRIES = (*_STAGES, *_COORDINATOR)
+_MESH = under(
+    ("pg_mesh", "ProcessGroupMesh"),
+    (
+        Entry(("get_ranks_in_group",), "ranks", "ColossalAI v0.5, colossalai/cluster/process_group_mesh.py",
+              group=(0, "group")),
+    ),
+)  # fmt: skip
+
+ENTRIES = (*_STAGES, *_COORDINATOR, *_MESH)

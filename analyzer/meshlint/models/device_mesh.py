@@ -18,6 +18,7 @@ ENTRIES = (
          "dist_cp.save", "dist_cp.load", "torch.distributed.checkpoint.async_save", "dcp.async_save",
          "dist_cp.load_state_dict", "dist_cp.save_state_dict"),
         "op", _CKPT, dims=("world",), op="checkpoint", group=(-1, "process_group"), composite=True,
+        off="no_dist",
     ),
     Entry(
         ("torch.distributed.checkpoint.state_dict.get_model_state_dict",

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 Kind = Literal[
     "rank", "size", "group", "first", "last", "member", "source", "op", "p2p", "barrier-manager", "gate-decorator",
-    "manager", "pure", "local", "mesh", "mesh-dim", "config", "unwrap", "ranks", "object",
+    "manager", "pure", "local", "mesh", "mesh-dim", "config", "unwrap", "ranks", "object", "yes",
 ]  # fmt: skip
 """What calling (or reading) the name gives:
 
@@ -24,7 +24,7 @@ global ranks of the instance; `op`: an event (a collective); `p2p`: matched by p
 context manager that is balanced; `gate-decorator`: the function runs only on the first rank along `dims`; `pure`: a
 function of its arguments without events; `local`: a value that is free for each rank; `mesh`: a device mesh over the
 names given; `config`: an object whose attributes are settings; `unwrap`: gives its first argument; `object`: an object
-that is not None.
+that is not None; `yes`: a test that holds wherever there is more than one rank.
 """
 
 Effect = Literal["none", "in-place", "returns", "list"]
@@ -39,7 +39,7 @@ class Entry:
     `group` gives position and keyword of the group argument, -1 for none; without the argument an event is on `dims`.
     `op` names the event; `root` the source argument and `root_is` what it counts in; `payload` the argument that
     carries the data; `agree` arguments whose values must agree between ranks. `composite` marks an event that stands
-    for many. `source` says where this can be checked.
+    for many. `off` is a keyword that, if true, leaves no event. `source` says where this can be checked.
     """
 
     names: tuple[str, ...]
@@ -63,6 +63,7 @@ class Entry:
     weak: bool = False
     members: str = ""
     identity: str = ""
+    off: str = ""
 
 
 def under(prefixes: Iterable[str], entries: Iterable[Entry]) -> tuple[Entry, ...]:
@@ -88,6 +89,7 @@ _FIELDS = {
     "names": tuple, "kind": str, "source": str, "dims": tuple, "op": str, "group": tuple, "root": tuple,
     "payload": tuple, "effect": str, "composite": bool, "creates": bool, "object_form": bool, "asynchronous": str,
     "place": str, "attribute": bool, "weak": bool, "group_root": str, "members": str, "identity": str,
+    "off": str,
 }  # fmt: skip
 
 

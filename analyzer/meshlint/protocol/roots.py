@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from meshlint.mesh.gate import Origin
 from meshlint.mesh.term import Node as Term
-from meshlint.protocol.facts import COLLECTIVE, Definition
+from meshlint.protocol.facts import COLLECTIVE, Definition, dotted
+from meshlint.protocol.forwarding import calls
 from meshlint.protocol.summary import Engine
 from meshlint.protocol.values import ClassKey, Func, Instance, V
 
@@ -31,6 +32,8 @@ def roots_of(engine: Engine, path: str, definition: Definition) -> Iterator[Root
     if definition.parent > 0 or definition.name == "<lambda>":
         return
     if not definition.index and not definition.seeds & COLLECTIVE:
+        return
+    if _in_a_thread(engine, path, definition):
         return
     if definition.owner < 0:
         yield Root(path, definition.index)
@@ -56,6 +59,27 @@ def roots_of(engine: Engine, path: str, definition: Definition) -> Iterator[Root
         if given > MAX_RECEIVERS:
             return
         yield Root(path, definition.index, child)
+
+
+_THREADS = frozenset(("Thread", "Timer", "Process", "submit", "run_in_executor", "start_new_thread"))
+
+
+def _in_a_thread(engine: Engine, path: str, definition: Definition) -> bool:
+    """Say whether a function is only ever handed to a thread or process of its own."""
+    found = False
+    for caller_path, index in engine.callers(path, definition.index):
+        caller = engine.linker.definition(caller_path, index)
+        if not any(text.startswith("&") and text.endswith(definition.name) for text in caller.callees):
+            return False
+        for call in calls(caller.body):
+            if dotted(call[1]).rpartition(".")[2] == definition.name:
+                return False
+            handed = [value for _, value in call[3]] + list(call[2])
+            if any(dotted(value).rpartition(".")[2] == definition.name for value in handed):
+                if dotted(call[1]).rpartition(".")[2] not in _THREADS:
+                    return False
+                found = True
+    return found
 
 
 def _of_a_pair(engine: Engine, owner: ClassKey, definition: Definition) -> bool:

@@ -48,7 +48,7 @@ _RECEIVERS = ("self", "cls", "super()")
 
 _GETTERS = frozenset(
     ("rank", "size", "group", "first", "last", "member", "source", "ranks", "config", "pure", "manager", "local",
-     "object", "unwrap", "gate-decorator")
+     "object", "unwrap", "gate-decorator", "yes")
 )  # fmt: skip
 
 
@@ -147,7 +147,11 @@ class Engine:
                     entry, targets = self.callee(path, definition, text)
                     if entry is not None:
                         own |= (
-                            EVENT if entry.kind == "op" else 0 if entry.kind in ("pure", "config", "object") else RANK
+                            EVENT
+                            if entry.kind == "op"
+                            else 0
+                            if entry.kind in ("pure", "config", "object", "yes")
+                            else RANK
                         )
                     for target in targets:
                         callers.setdefault(target, []).append(here)

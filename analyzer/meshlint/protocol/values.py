@@ -69,6 +69,13 @@ class Grp:
 
 
 @dataclass(frozen=True, slots=True)
+class RanksOf:
+    """The global ranks of the instance of a group that the rank is in."""
+
+    group: Group
+
+
+@dataclass(frozen=True, slots=True)
 class MeshOf:
     """A device mesh, or the slice of one, over named dims."""
 

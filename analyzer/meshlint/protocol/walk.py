@@ -48,6 +48,7 @@ from meshlint.protocol.values import (
     Map,
     MeshOf,
     Module,
+    RanksOf,
     Seq,
     V,
     Work,
@@ -357,11 +358,15 @@ class Walker:
             self.frame.items = outer
 
     def attempt(self, node: Node) -> bool:
-        """The body of `try`, then each handler as an edge that any rank may take for itself."""
+        """The body of `try`, then each handler as an edge that any rank may take for itself.
+
+        What one collective raises it raises on all of its ranks: then no handler counts.
+        """
         frame = self.frame
-        before = dict(frame.env)
+        before, count = dict(frame.env), len(frame.items)
         alive = self.block(node[2])
         outer = frame.items
+        alike = len(node[2]) == 1 and len(outer) == count + 1 and isinstance(outer[-1], OpItem)
         handlers: list[tuple[list[Item], bool, int]] = []
         after = frame.env
         for _, name, body, line in node[3]:
@@ -378,7 +383,7 @@ class Walker:
             alive = self.block(node[4])
         for items, _, line in handlers:
             leave = leaves(items)
-            if has_events(items) or (leave is not None and leave.kind != "raise"):
+            if not alike and (has_events(items) or (leave is not None and leave.kind != "raise")):
                 raised = self.values.atom(self.key("exception", line), Origin.LOCAL)
                 gate = Gate(self.site(line, 1, "except"), "except", "", True, node[-1])
                 outer.append(AltItem(raised, items, [], gate))
@@ -737,6 +742,8 @@ class Walker:
                 return found
         if isinstance(data, Seq) and isinstance(key, int) and -len(data.items) <= key < len(data.items):
             return data.items[key]
+        if isinstance(data, RanksOf) and isinstance(key, int):
+            return self.domain.of(self.values.global_rank(data.group, key), text=text)
         if isinstance(data, MeshOf):
             return self.mesh_slice(data, index, text)
         if isinstance(data, Grp):
@@ -874,6 +881,8 @@ class Walker:
 
     def contains(self, left: V, right: V) -> Expr:
         """Give `left in right`."""
+        if isinstance(right.data, RanksOf) and left.expr is self.values.rank():
+            return self.values.member(right.data.group)
         if isinstance(right.data, Seq):
             return self.values.either(*(self.equal(left, item) for item in right.data.items))
         if left.expr.op == "lit" and isinstance(left.expr.args[0], str):
@@ -1172,6 +1181,8 @@ class Walker:
         values = self.values
         kind = entry.kind
         if kind == "op":
+            if self.makes_none(entry, kwargs, node):
+                return self.domain.unknown(self.key(text), nonnull=True, text=f"{text}()")
             return self.event(entry, group, args, kwargs, node, text)
         if kind in ("rank", "size", "first", "last", "source", "ranks", "member", "group") and group is None:
             return self.domain.unknown(self.key(text), text=text)
@@ -1189,6 +1200,10 @@ class Walker:
                 return self.domain.of(values.compare("==", place, 0 if kind == "first" else last), text=text)
             test = values.first if kind == "first" else values.last
             return self.domain.of(test(mask, weak=entry.weak), text=text)
+        if kind == "yes":
+            return self.domain.const(True)
+        if kind == "ranks" and group is not None:
+            return self.domain.of(values.atom(f"ranks of #{mask} {text}", Origin.UNKNOWN), RanksOf(group), text)
         if kind == "member" and group is not None:
             return self.domain.of(values.member(group), text=text)
         if kind == "source" and group is not None:
@@ -1210,6 +1225,15 @@ class Walker:
         if kind == "object":
             return self.domain.unknown(text, nonnull=True, text=text)
         return self.domain.unknown(f"{text}()", text=f"{text}()")
+
+    def makes_none(self, entry: Entry, kwargs: dict[str, V], node: Node | None) -> bool:
+        """Say whether a modelled event is none here: switched off, or of a model that is wrapped only later on."""
+        off = kwargs.get(entry.off) if entry.off else None
+        if off is not None and off.expr.op == "lit" and off.expr.args[0]:
+            return True
+        if entry.op != "state_dict" or not entry.weak or node is None or not node[2]:
+            return False
+        return _wrapped_after(self.frame.definition.body, node[2][0], node[4])
 
     def mesh(self, args: list[V], kwargs: dict[str, V], text: str) -> V:
         """`init_device_mesh(...)` with its names."""
@@ -1266,6 +1290,8 @@ class Walker:
         if waits is not None and waits.expr.op == "lit" and waits.expr.args[0]:
             handle = f"{self.frame.path}:{call[4]}:{call[5]}"
             result = V(result.expr, Work(handle), self.no)
+        if entry.creates and _among_members(kwargs):
+            group = _listed(_argument((0, "ranks"), args, kwargs))
         if group is not None:
             facts = self.facts(entry, group, args, kwargs, payload, payload_node, site)
             if handle:
@@ -1322,10 +1348,9 @@ class Walker:
             facts["root"] = root.expr
         if flags:
             facts["flags"] = tuple(flags)
-        near = kwargs.get("use_local_synchronization")
-        if near is None or (near.expr.op == "lit" and not near.expr.args[0]):
+        if not _among_members(kwargs):
             lists = [_argument(where, args, kwargs) for where in entry.agree]
-            agree = tuple(value.expr for value in lists if value is not None and value.expr.var)
+            agree = tuple(v.expr for v in lists if v is not None and v.expr.var and not _oneself(v))
             if agree:
                 facts["agree"] = agree
         if payload is not None and payload.label:
@@ -1623,6 +1648,37 @@ def atoms_in(expr: Expr) -> bool:
 def _may_be_root(entry: Entry, group: Group, root: Expr) -> bool:
     """Say whether a root is kept: one that varies on the group only where more than a name says so, and no peer."""
     return not root.var & group.dims or (not root.weak and entry.op not in SENDS | RECEIVES)
+
+
+_WRAPPERS = ("fully_shard", "FullyShardedDataParallel", "FSDP")
+
+
+def _wrapped_after(node: Any, model: Node, line: int) -> bool:
+    """Say whether lowered code below a line wraps what an expression names."""
+    if not isinstance(node, tuple):
+        return False
+    if len(node) == 8 and node[0] == "K" and node[4] > line and model in node[2]:
+        return dotted(node[1]).endswith(_WRAPPERS)
+    return any(_wrapped_after(part, model, line) for part in node)
+
+
+def _among_members(kwargs: dict[str, V]) -> bool:
+    """Say whether a group may be created by its members alone."""
+    near = kwargs.get("use_local_synchronization")
+    return near is not None and (near.expr.op != "lit" or bool(near.expr.args[0]))
+
+
+def _listed(ranks: V | None) -> Group | None:
+    """Give the group of a list of ranks that all ranks write alike; None where it is not known."""
+    if ranks is None or ranks.expr.op not in ("list", "range") or ranks.expr.var or atoms_in(ranks.expr):
+        return None
+    return Group(ALL, lists=ranks.expr, name="the listed ranks")
+
+
+def _oneself(value: V) -> bool:
+    """Say whether a list of ranks holds the own rank alone."""
+    items = value.data.items if isinstance(value.data, Seq) else ()
+    return len(items) == 1 and (items[0].expr.op == "rank" or items[0].expr.args[:1] == (ALL,))
 
 
 def _line(node: Any) -> int:
