@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from meshlint.models import names
 from meshlint.models.entry import Entry
 from meshlint.place import Span
 from meshlint.protocol.facts import COLLECTIVE, Definition, Node, dotted
@@ -105,8 +106,86 @@ def switched_off(engine: Engine, path: str, definition: Definition) -> Iterator[
                     side.append((caller_path, caller, call))
         if with_it:
             other = _span(with_it[0][0], with_it[0][2])
+            named = {name for _, _, call in with_it for name in _given_names(definition, param.name, call)}
+            dims = _dims_of(param.name) or next((found for found in map(_dims_of, sorted(named)) if found), ())
             for caller_path, caller, call in without:
+                if not _at_hand(engine, caller_path, caller, named, dims):
+                    continue
+                if _pinned(engine, caller_path, caller, caller.body, call, dims):
+                    continue
                 yield Omitted(_span(caller_path, call), caller.qualname, param.name, definition.name, other)
+
+
+def _given_names(definition: Definition, name: str, call: Node) -> Iterator[str]:
+    """Give the last name of what a call passes for a parameter."""
+    given = next((value for keyword, value in call[3] if keyword == name), None)
+    if given is None:
+        order = [p.name for p in definition.params if p.kind == "pos"][1 if definition.owner >= 0 else 0 :]
+        place = order.index(name) if name in order else len(call[2])
+        given = call[2][place] if place < len(call[2]) else None
+    if given is not None:
+        text = dotted(given[1] if given[0] == "K" else given).rpartition(".")[2]
+        if text.isidentifier():
+            yield text
+
+
+def _dims_of(name: str) -> tuple[str, ...]:
+    """Give the dims of which a name of a group or of its getter speaks; none where it speaks of none."""
+    bare = name.lstrip("_").removeprefix("get_").removesuffix("_gloo")
+    for ending in ("_process_group", "_group", "_pg", "_mesh"):
+        if bare.endswith(ending):
+            return dict(names.MESH_DIMS).get(bare.removesuffix(ending), ())
+    return ()
+
+
+def _at_hand(engine: Engine, path: str, caller: Definition, named: set[str], dims: tuple[str, ...]) -> bool:
+    """Say whether a caller has the group: its function, class or the functions of its module name it.
+
+    A method's module counts by what stands outside of classes and functions.
+    """
+    facts = engine.linker.files[path]
+    if caller.owner >= 0:
+        near = [d for d in facts.definitions if d.owner == caller.owner or d.index == 0]
+    else:
+        near = [d for d in facts.definitions if d.owner < 0]
+    for definition in dict.fromkeys([caller.index, *(d.index for d in near)]):
+        for word in _words(facts.definitions[definition].body):
+            if word in named or (dims and _dims_of(word) == dims):
+                return True
+    return False
+
+
+def _words(node: object) -> Iterator[str]:
+    """Give every name and attribute in lowered code."""
+    if not isinstance(node, tuple):
+        return
+    if len(node) == 2 and node[0] == "N" and isinstance(node[1], str):
+        yield node[1]
+        return
+    if len(node) == 3 and node[0] == "A" and isinstance(node[2], str):
+        yield node[2]
+    for part in node:
+        if isinstance(part, tuple):
+            yield from _words(part)
+
+
+def _pinned(
+    engine: Engine, path: str, caller: Definition, body: tuple[Node, ...], call: Node, dims: tuple[str, ...]
+) -> bool:
+    """Say whether a call stands under a test of a place along the dims: then the others do not come there at all."""
+    for node in body:
+        if not any(found is call for found in calls(node)):
+            continue
+        if node[0] == "if" and dims and any(_places(engine, path, caller, test, dims) for test in calls(node[2])):
+            return True
+        blocks = [part for part in node[2:] if isinstance(part, tuple) and part and isinstance(part[0], tuple)]
+        return any(_pinned(engine, path, caller, block, call, dims) for block in blocks)
+    return False
+
+
+def _places(engine: Engine, path: str, caller: Definition, test: Node, dims: tuple[str, ...]) -> bool:
+    entry, _ = engine.callee(path, caller, dotted(test[1]))
+    return entry is not None and entry.kind in ("first", "last", "rank") and set(dims) <= set(entry.dims)
 
 
 def _gives(definition: Definition, name: str, call: Node) -> bool:
