@@ -144,3 +144,18 @@ def test_bases_in_a_ring_are_told(meshlint: CommandLine, tmp_path: Path) -> None
     (tmp_path / "b.yaml").write_text(f"defaults: a.yaml\n{policy}")
     told, _ = found(meshlint, tmp_path)
     assert {f["path"] for f in told} == {"a.yaml", "b.yaml"}
+
+
+def test_a_recipe_in_another_encoding_is_told(meshlint: CommandLine, tmp_path: Path) -> None:
+    text = "from megatron.bridge.training.pretrain import pretrain\n# caf\u00e9\npretrain(cfg, step)\n"
+    (tmp_path / "train.py").write_bytes(text.encode("latin-1"))
+    told, _ = found(meshlint, tmp_path)
+    assert [(f["path"], f["line"]) for f in told] == [("train.py", 2)]
+    assert "not UTF-8" in told[0]["message"]
+
+
+def test_a_long_list_of_requirements_is_read_to_its_end(meshlint: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("unheard-of==1.0\n" * 20_000 + "transformer_engine[pytorch]==2.18.0\n")
+    (tmp_path / "train.sh").write_text(LAUNCH)
+    shown = meshlint("config", tmp_path / "train.sh").out
+    assert "requirements.txt:20001" in shown

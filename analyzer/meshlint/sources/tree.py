@@ -128,6 +128,16 @@ class Tree:
             raise self._of_link(path, beside) or known
         return known
 
+    def peek(self, path: str | Path) -> str:
+        """Give a file's text with bytes that are no UTF-8 replaced, to ask what it speaks of; else nothing."""
+        try:
+            file = self.locate(path)
+            if not file.is_file() or file.stat().st_size > MAX_BYTES:
+                return ""
+            return file.read_bytes().decode("utf-8", errors="replace")
+        except (Unreadable, OSError):
+            return ""
+
     def _of_link(self, path: str | Path, beside: str) -> Unreadable | None:
         """Blame a link that leads to nothing, not the file that is not there."""
         link = os.path.join(self.root, os.path.dirname(beside), path)

@@ -195,12 +195,19 @@ class _Merge:
 
     def items(self, base: Item, over: Item, path: tuple[str, ...], within: dict[str, Item]) -> Item:
         if isinstance(over, Leaf) and over.value.data == MISSING:
-            return base
+            return self._reached(base, path)
         if isinstance(over, Section) and isinstance(base, Leaf) and base.template is not None:
             base = self.follow(self.top, base, path)
         if isinstance(base, Section) and isinstance(over, Section):
             return self.sections(base, over, path, within)
         return over
+
+    def _reached(self, base: Item, path: tuple[str, ...]) -> Item:
+        """Give what stays under a `???`: a reference to a section or list is copied from there (`_map_merge`)."""
+        if not isinstance(base, Leaf) or base.template is None:
+            return base
+        target = self.follow(self.top, base, path)
+        return base if isinstance(target, Leaf) else target
 
 
 def embed(body: Section, package: str) -> Section:

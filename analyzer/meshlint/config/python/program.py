@@ -60,11 +60,11 @@ class Program:
                 self._by_tail.setdefault(PurePosixPath(folder).name, []).append(folder)
 
     def text(self, path: str) -> str:
-        """Give a file's text; empty where it cannot be read."""
+        """Give a file's text, to ask what it speaks of; also where its encoding keeps it from being parsed."""
         try:
             return self.tree.read(path).text
         except Unreadable:
-            return ""
+            return self.tree.peek(path)
 
     def module(self, path: str) -> Module | None:
         """Give a file parsed, or None where it cannot be; why goes to `problems`."""
