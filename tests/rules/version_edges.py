@@ -18,6 +18,7 @@ from meshlint_rules.hcp.hybrid_is_another_feature import rule as hcp008
 from meshlint_rules.hcp.load_helper_clears_sizes import rule as hcp009
 from meshlint_rules.hcp.sizes_product import rule as hcp002
 from meshlint_rules.hcp.te_version import rule as hcp005
+from meshlint_rules.par.heads_per_tp import rule as par004
 from meshlint_rules.pkd.packed_a2a import rule as pkd003
 from meshlint_rules.pkd.packed_a2a_p2p import rule as pkd004
 from meshlint_rules.pkd.packed_all_gather import rule as pkd002
@@ -46,6 +47,8 @@ CP = {"context_parallel_size": 4, "tensor_model_parallel_size": 1, "transformer_
 LEVELS = {**CP, "cp_comm_type": ("a2a+p2p",), "hierarchical_context_parallel_sizes": (2, 2)}
 PACKED = {**CP, "packed_sequences": True}
 FP8 = {**CP, "fp8": "hybrid", "fp8_dot_product_attention": True, "attention_backend": "auto"}
+
+GROUPED = {"group_query_attention": True, "num_query_groups": 4}
 
 EDGES = (
     Edge(
@@ -131,5 +134,12 @@ EDGES = (
         "",
         above="crash-late",
         fields={**PACKED, **LEVELS, "hierarchical_context_parallel_sizes": (1, 4)},
+    ),
+    Edge(
+        "PAR004",
+        par004.DIVISORS_PASS,
+        "",
+        below="crash-start",
+        fields={"tensor_model_parallel_size": 8, "num_attention_heads": 32, **GROUPED},
     ),
 )

@@ -1,0 +1,1 @@
+"""PAR004: heads that tensor parallelism cannot split."""
