@@ -1,0 +1,1 @@
+"""MOE002: experts that expert parallelism cannot split."""
