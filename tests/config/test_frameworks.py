@@ -350,3 +350,25 @@ def test_slime_is_megatron_with_its_own_defaults() -> None:
     assert made.data("packed_sequences") is True
     assert made.habit("validates_hierarchical_sizes") is True
     assert made.data("seq_length") == 4096
+
+
+ROLLOUT = {"num_steps_per_rollout": "4", "rollout_batch_size": "128", "n_samples_per_prompt": "8"}
+
+
+def test_slime_shares_a_rollout_out_to_its_steps() -> None:
+    batch = config(launch("slime", **ROLLOUT)).value("global_batch_size")
+    assert (batch.data, batch.is_set) == (256, True)
+    assert [o.span.line for o in batch.origins if o.span is not None] == [1, 2, 3]
+    assert config(launch("slime", **{**ROLLOUT, "n_samples_per_prompt": "1"})).data("global_batch_size") == 32
+
+
+def test_slime_takes_a_written_batch_before_that_of_the_steps() -> None:
+    assert config(launch("slime", **ROLLOUT, global_batch_size="64")).data("global_batch_size") == 64
+    assert config(launch("slime", rollout_batch_size="128", n_samples_per_prompt="8")).data("global_batch_size") is None
+
+
+def test_slime_guesses_no_batch_from_steps_that_are_not_known() -> None:
+    batch = config(launch("slime", **{**ROLLOUT, "rollout_batch_size": unknown("$N is not set")}))
+    assert batch.value("global_batch_size").is_unknown
+    assert config(launch("slime", **{**ROLLOUT, "num_steps_per_rollout": "few"})).value("global_batch_size").is_unknown
+    assert config(launch("slime", **{**ROLLOUT, "num_steps_per_rollout": "0"})).data("global_batch_size") is None

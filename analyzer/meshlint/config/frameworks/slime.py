@@ -6,16 +6,44 @@ are flags without dashes, hyphens as underscores.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from meshlint.config.framework import Default, Framework, Spelling
 from meshlint.config.frameworks import megatron_lm
-from meshlint.config.frameworks.megatron_core import CORE, TE, TORCH
-from meshlint.config.parse import as_name
-from meshlint.config.value import Data
+from meshlint.config.frameworks.megatron_core import CORE, TE, TORCH, follows
+from meshlint.config.parse import as_int, as_name
+from meshlint.config.value import Data, Value, default, derived_from, unknown
+
+if TYPE_CHECKING:
+    from meshlint.config.effective import EffectiveConfig
 
 
 def _fine_tunes(data: Data) -> Data:
     """Turn a loss type into `sft`."""
     return as_name(data) == "sft_loss"
+
+
+def batch_of_steps(config: EffectiveConfig) -> Value | None:
+    """Derive the global batch from the steps that share a rollout (slime/utils/arguments.py:1971).
+
+    A global batch that is written beside them must be the same one, or slime stops.
+    """
+    steps = config.launch.find("num_steps_per_rollout")
+    prompts = config.launch.find("rollout_batch_size")
+    if steps is None or prompts is None:
+        return None
+    samples = config.launch.find("n_samples_per_prompt") or default(1, "slime/utils/arguments.py:700")
+    stop = follows("global_batch_size", steps, prompts, samples)
+    if stop is not None:
+        return stop
+    try:
+        counts = [as_int(value.data) for value in (prompts, samples, steps)]
+    except ValueError as error:
+        return unknown(f"global_batch_size: {error}", *steps.origins)
+    if not all(isinstance(count, int) and count > 0 for count in counts):
+        return None
+    whole = counts[0] * counts[1] // counts[2]
+    return derived_from(whole, "prompts * samples of each // steps of a rollout", steps, prompts, samples)
 
 
 _OWN = (
@@ -61,7 +89,10 @@ FRAMEWORK = Framework(
     libraries=(CORE, TE, TORCH),
     spellings=(*(s for s in megatron_lm.FRAMEWORK.spellings if s.field != "sft"), *_OWN),
     defaults=DEFAULTS,
-    derive={k: v for k, v in megatron_lm.DERIVE.items() if k != "packed_sequences"},
+    derive={
+        **{k: v for k, v in megatron_lm.DERIVE.items() if k != "packed_sequences"},
+        "global_batch_size": batch_of_steps,
+    },
     amend=megatron_lm.AMENDS,
     habits=HABITS,
 )
