@@ -1,5 +1,8 @@
 """Draw the launchers of the reading proof: ten of each surface, by a fixed seed, from checkouts of real repositories.
 
+A second seed draws five more of each surface. Those of them that have an expected file were read before meshlint was
+run on them.
+
     MESHLINT_UPSTREAM=/folder/of/checkouts python tests/reading/draw.py [SURFACE ...]
 
 Files are chosen by their path and text alone, not by what meshlint makes of them, and sorted by path before the draw.
@@ -13,10 +16,13 @@ import os
 import random
 import sys
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 SEED = 20261128
 COUNT = 10
+BLIND_SEED = 20270214
+BLIND_COUNT = 5
 SCRIPTS = (".sh", ".sbatch", ".slurm")
 YAML = (".yaml", ".yml")
 
@@ -160,6 +166,15 @@ def draw(form: Form, folder: Path) -> list[str]:
     return [path for path in paths if f"{form.checkout}/{path}" not in NOT_LAUNCHERS][:COUNT]
 
 
+def draw_more(form: Form, folder: Path) -> list[str]:
+    """Draw further launchers of a form, with the second seed, in the order in which they are drawn."""
+    paths = candidates(form, folder)
+    first = draw(form, folder)
+    random.Random(f"{BLIND_SEED} {form.name}").shuffle(paths)
+    left = (p for p in paths if p not in first and f"{form.checkout}/{p}" not in NOT_LAUNCHERS)
+    return list(islice(left, BLIND_COUNT))
+
+
 def main() -> int:
     """Print what is drawn."""
     if "MESHLINT_UPSTREAM" not in os.environ:
@@ -172,6 +187,7 @@ def main() -> int:
         folder = upstream / form.checkout
         sys.stdout.write(f"{form.name}: {len(candidates(form, folder))} files in {form.checkout}\n")
         sys.stdout.writelines(f"  {path}\n" for path in draw(form, folder))
+        sys.stdout.writelines(f"  more: {path}\n" for path in draw_more(form, folder))
     return 0
 
 
