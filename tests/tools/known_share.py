@@ -4,7 +4,8 @@
 
 A size counts as known where it is set or has a default, under every open version; a shape where it is a number too.
 Launches and their variants count alike, and so do the roles of a launch. `--why` lists the reasons behind the unknown
-values of one field, most frequent first.
+values of one field, most frequent first. Programs that convert or infer with a model of Bridge's have a row of their
+own beside those that train.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def main() -> int:
     for name in given.checkout or CHECKOUTS:
         shares: dict[str, Share] = {}
         for launch, values in _roles(upstream / name):
-            share = shares.setdefault(f"{launch.surface} {launch.framework}", Share())
+            share = shares.setdefault(_form(launch), Share())
             for one in (share, total):
                 one.roles += 1
                 one.known.update(field for field, found in values.items() if _is_known(field, found))
@@ -90,6 +91,12 @@ def main() -> int:
     sys.stdout.write(_row("all", "", total))
     sys.stdout.writelines(f"{count:5} {reason}\n" for reason, count in reasons.most_common(400))
     return 0
+
+
+def _form(launch: Launch) -> str:
+    """Name the row of a launch; a model that a program of Bridge's makes without a recipe converts or infers."""
+    kind = "no training" if launch.entry == "provider" else launch.framework
+    return f"{launch.surface} {kind}"
 
 
 def _row(name: str, form: str, share: Share) -> str:
