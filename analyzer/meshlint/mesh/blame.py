@@ -172,12 +172,26 @@ def without_adversaries(fault: Fault, run_cap: int) -> bool:
     """Say whether a fault is there too if no unknown function of coordinates is chosen against the program."""
     if not any(choice.atom.var and not choice.atom.local for choice in fault.run.choices):
         return True
-    options = replace(fault.options, adversaries=False, run_cap=run_cap)
+    shared = fault.options.shared | _ways_out(fault.run)
+    options = replace(fault.options, adversaries=False, run_cap=run_cap, shared=shared)
     try:
         run = simulate_on(fault.term, fault.run.mesh, options).run
     except Unresolvable:
         return False
     return run is not None and _again(fault.stuck, run)
+
+
+def _ways_out(run: Run) -> frozenset[int]:
+    """Give the unknown facts by which some ranks alone leave a loop: if they never held, it would never end."""
+    found: dict[object, tuple[set[int], Alt]] = {}
+    for rank, path in enumerate(run.paths):
+        loops = False
+        for taken in path:
+            loops = loops or isinstance(taken.node, Loop)
+            if loops and isinstance(taken.node, Alt) and taken.node.gate.leaves in ("break", "return"):
+                found.setdefault(gate_key(taken.node), (set(), taken.node))[0].add(rank)
+    alone = [node for ranks, node in found.values() if len(ranks) < run.mesh.world]
+    return frozenset(atom.id for node in alone for atom in atoms(node.condition) if atom.var and not atom.local)
 
 
 def first_events(terms: Terms, axes: Axes, part: Node) -> tuple[Node, ...]:
@@ -425,23 +439,31 @@ class Judge:
     def _balanced(
         self, node: Node, join: Node | None, stop: Node | None, group: Group, options: Options, place: _Place
     ) -> tuple[bool, Node | None]:
-        """Say whether a gate further down balances this one on the stuck group, and give where to go on."""
-        end, inside, tries = join, True, 0
+        """Say whether a gate further down balances this one on the stuck group, and give where to go on.
+
+        A gate of a callee that may be balanced here is left to the callee: this function is too long to tell.
+        """
+        end, inside, tries, undecided = join, True, 0, False
         for _ in range(BALANCE_REACH):
             inside = inside and end is not None and (stop is None or end.shape != stop.shape)
             if end is None or tries == BALANCE_CAP or not any(group.may_equal(other) for other in end.groups):
-                return False, None
+                break
             following = self.terms.joins.next(end)
             counterpart = cut(self.terms, end, following)
             if isinstance(end, (Alt, Loop)) and self._divided(counterpart, group):
                 tries += 1
                 whole = self._only(cut(self.terms, node, following), group)
                 capped = replace(options, run_cap=min(options.run_cap, BALANCE_RUNS))
-                if self._verdict(place.wrapped(self.terms, whole), capped, place.sizes).safe:
+                verdict = self._verdict(place.wrapped(self.terms, whole), capped, place.sizes)
+                undecided = undecided or not verdict.known
+                if verdict.safe:
                     self._balancing |= {gate_key(g) for g in walk(counterpart) if isinstance(g, (Alt, Loop))}
+                    between = cut(self.terms, node, following)
+                    met = [g for g in walk(between) if isinstance(g, (Alt, Loop))]
+                    self._balancing |= {(gate_key(g), group.partition) for g in met}
                     return True, following if inside else join
             end = following
-        return False, None
+        return undecided and isinstance(node, (Alt, Loop)) and len(node.gate.site.frames()) > 1, join
 
     def _divided(self, counterpart: Node, group: Group) -> bool:
         return any(
@@ -469,7 +491,7 @@ class Judge:
             if verdict.run is None:
                 return
             found = blame(term, verdict.run, options)
-            if found.node is None or gate_key(found.node) not in self._balancing:
+            if not self._is_balanced(found):
                 fault = self._fault(found, verdict.run, term, context, grade)
                 fault = replace(fault, weak=fault.weak or verdict.doubtful, options=options)
                 if self._all_here(fault, place):
@@ -477,6 +499,13 @@ class Judge:
             if found.node is None or found.removed:
                 return
             options = replace(options, forced=(*options.forced, (gate_key(found.node), found.forced)))
+
+    def _is_balanced(self, found: Blame) -> bool:
+        """Say whether a blamed gate is part of what was seen to balance."""
+        if found.node is None:
+            return False
+        key = gate_key(found.node)
+        return key in self._balancing or (key, found.stuck.group.partition) in self._balancing
 
     def _all_here(self, fault: Fault, place: _Place) -> bool:
         """Say whether all members of a stuck instance can be on the sides of the faulty gates around the part."""

@@ -288,7 +288,7 @@ class Verdicts:
         if not without_adversaries(found.fault, RUNS_OF_DOUBT):
             return False
         if len(node.gate.site.frames()) > 1:
-            return True
+            return not (found.fault.weak and self._silent_itself(node.gate.site.span))
         above = list(self._above(found.root, node.gate.site.span))
         for root in above:
             before = self.judge.unjudged
@@ -297,6 +297,14 @@ class Verdicts:
             if self.judge.unjudged > before:
                 return True
         return not above
+
+    def _silent_itself(self, gate: Span) -> bool:
+        """Say whether the function of a gate, judged without any caller, shows the gate and no fault of it."""
+        inner = self._function(gate)
+        if inner is None or not self._judged_itself(gate):
+            return False
+        terms = [term for root in roots_of(self.engine, gate.path, inner) if (term := self._term(root)) is not None]
+        return not any(fault.key[0] == gate for term in terms for fault in self._judged(term))
 
     def _above(self, root: Root, gate: Span) -> Iterator[Root]:
         """Give some callers of a root in whose terms a gate still stands."""

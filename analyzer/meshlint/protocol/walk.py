@@ -742,8 +742,6 @@ class Walker:
                 return found
         if isinstance(data, Seq) and isinstance(key, int) and -len(data.items) <= key < len(data.items):
             return data.items[key]
-        if isinstance(data, RanksOf) and isinstance(key, int):
-            return self.domain.of(self.values.global_rank(data.group, key), text=text)
         if isinstance(data, MeshOf):
             return self.mesh_slice(data, index, text)
         if isinstance(data, Grp):
