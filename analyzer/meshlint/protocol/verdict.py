@@ -287,7 +287,7 @@ class Verdicts:
             return False
         if not without_adversaries(found.fault, RUNS_OF_DOUBT):
             return False
-        if len(node.gate.site.frames()) > 1:
+        if len(node.gate.site.frames()) > 1 or self._elsewhere(found.root, node.gate.site.span):
             return not (found.fault.weak and self._silent_itself(node.gate.site.span))
         above = list(self._above(found.root, node.gate.site.span))
         for root in above:
@@ -297,6 +297,11 @@ class Verdicts:
             if self.judge.unjudged > before:
                 return True
         return not above
+
+    def _elsewhere(self, root: Root, gate: Span) -> bool:
+        """Say whether a gate stands in another function than the root: a context manager has no call of its own."""
+        inner = self._function(gate)
+        return inner is not None and _is_manager(inner) and (gate.path, inner.index) != (root.path, root.index)
 
     def _silent_itself(self, gate: Span) -> bool:
         """Say whether the function of a gate, judged without any caller, shows the gate and no fault of it."""
@@ -459,6 +464,10 @@ class Verdicts:
     def _scope(self, fault: Fault, site: Site) -> str:
         inner = self._function(fault.node.gate.site.span if fault.node is not None else site.span)
         return inner.qualname if inner is not None else ""
+
+
+def _is_manager(definition: Definition) -> bool:
+    return any(dotted(d).rpartition(".")[2] == "contextmanager" for d in definition.decorators)
 
 
 def _on_the_world(found: Omitted) -> CodeFault:
