@@ -230,6 +230,13 @@ class EffectiveConfig:
             return unknown(f"{name}: {error}", *value.origins)
 
 
+def spelled(name: str, launch: Launch, framework: Framework, role: Role) -> str:
+    """Give the key that a field has in a launch: the one that is written, else the shortest; empty if it has none."""
+    keys = _spellings(framework, role).get(name, {})
+    written = [key for key in keys if next(launch.history(key), None) is not None]
+    return min(written or keys, key=len, default="")
+
+
 def option(data: Data, text: str) -> Value:
     """Make a value given on meshlint's own command line."""
     return Value(State.SET, data, (Origin(Kind.OPTION, text=text),))

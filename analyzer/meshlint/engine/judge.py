@@ -11,10 +11,12 @@ from packaging.version import Version
 from meshlint.config.effective import Fork, Resolved, Unjudged
 from meshlint.config.framework import Framework, Role
 from meshlint.config.launch import Launch, Pin
+from meshlint.config.registry import framework
 from meshlint.config.shapes.source import Shapes
 from meshlint.config.value import Kind, Value
 from meshlint.engine.merge import Judged, fingerprint
 from meshlint.engine.ruleset import page
+from meshlint.engine.spelled import in_words_of
 from meshlint.engine.trace import Traced
 from meshlint.finding import Confidence, Coverage, Finding, LaunchRef, NotJudged, Related, Severity
 from meshlint.place import Span
@@ -218,7 +220,7 @@ def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str
         framework=first.launch.framework,
         versions={lib: _shown(versions[lib]) for lib in libraries if lib in versions},
         pinned={lib: _pinned(pin) for lib in libraries if (pin := _pin(versions, lib)) is not None},
-        fix=verdict.fix,
+        fix=in_words_of(verdict.fix, first.launch, framework(first.launch.framework), first.role),
         rule_url=page(rule),
     )
 
@@ -315,7 +317,7 @@ def _related(hit: Hit) -> list[Related]:
                     origin.span,
                     f"{name} = {_show(value)}"
                     if origin is value.origins[0]
-                    else origin.note or f"{name} is made here too",
+                    else origin.note or f"{name} passes through here",
                 )
             )
     return related

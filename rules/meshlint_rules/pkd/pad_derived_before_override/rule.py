@@ -85,7 +85,7 @@ class PadDerivedBeforeOverride(LaunchRule):
             at=CP,
             fields=("pad_multiple",),
             related=related,
-            fix=Fix(f"Where cp is set to {cp}, set the pad multiple to {2 * cp} too."),
+            fix=Fix(f"Where cp is set to {cp}, set pad_multiple to {2 * cp} too."),
         )
 
 

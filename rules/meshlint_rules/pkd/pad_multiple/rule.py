@@ -120,7 +120,7 @@ def _verdict(config: EffectiveConfig, pad: int, need: int, outcome: Outcome, how
         outcome,
         at=_place(config),
         fields=("pad_multiple", "context_parallel_size", "tensor_model_parallel_size", "packed_sequences"),
-        fix=Fix(f"Set the pad multiple to {better}.", swap(config.value("pad_multiple"), str(pad), str(better))),
+        fix=Fix(f"Set pad_multiple to {better}.", swap(config.value("pad_multiple"), str(pad), str(better))),
         severity=Severity.WARNING if mended else None,
     )
 
