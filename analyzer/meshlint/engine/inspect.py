@@ -21,6 +21,7 @@ from meshlint.engine.judge import Ground, judge
 from meshlint.engine.options import Options, UsageError
 from meshlint.engine.ruleset import load, nearest
 from meshlint.engine.run import scope_of, scope_of_command
+from meshlint.engine.trace import Traced
 from meshlint.rule import LaunchRule
 from meshlint.sources.discover import Scope
 
@@ -176,8 +177,16 @@ def _reasons(rule: LaunchRule, launch: Launch, role: Role, ground: Ground) -> It
             {lib: str(config.version(lib)) for lib in list(config.libraries) if _known(ground, lib, chosen)},
             {lib: str(version) for lib, version in chosen.items()},
             tuple(config.variables),
-            {name: str(config.habit(name)) for name in list(config.habits)},
+            {name: _habit(config, name) for name in list(config.habits)},
         )
+
+
+def _habit(config: Traced, name: str) -> str:
+    """Show a habit; one that hangs on a version that is not known says so."""
+    try:
+        return str(config.habit(name))
+    except (Fork, Unjudged):
+        return "not known, it hangs on the version"
 
 
 def _known(ground: Ground, library: str, chosen: dict[str, Version]) -> bool:

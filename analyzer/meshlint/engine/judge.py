@@ -188,10 +188,13 @@ def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str
     rule, verdict = first.rule, first.verdict
     severity = max((h.verdict.severity or rule.severity for h in hits), key=lambda s: s.rank)
     confidence = verdict.confidence
-    if any(o.kind is Kind.TABLE for v in _values(first) for o in v.origins):
-        severity, confidence = _at_most_warning(severity), Confidence.MEDIUM
     notes = [sentence for hit in hits[:1] for sentence in hit.assumed]
-    if notes:
+    tabled = _tabled(first)
+    if tabled:
+        if severity is Severity.ERROR:
+            notes.append(f"A warning, since meshlint takes {' and '.join(tabled)} from a table of its own.")
+        severity, confidence = _at_most_warning(severity), Confidence.MEDIUM
+    if first.assumed:
         severity, confidence = _at_most_warning(severity), Confidence.MEDIUM
     ranges = _version_note(hits, trial)
     if ranges:
@@ -203,7 +206,8 @@ def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str
         branches = "; ".join(f"`{b.text}` is {str(b.taken).lower()}" for b in first.launch.branches)
         notes.append(f"Only where {branches}." if branches else "Only on some branches of the script.")
     caveats = sorted({o.caveat for v in _values(first) for o in v.origins if o.caveat})
-    notes += [f"Unless overridden: {c}." for c in caveats]
+    if caveats:
+        notes.append(f"Unless overridden: {', '.join(caveats)}.")
     if any("could not be read" in caveat for caveat in caveats):
         confidence = Confidence.MEDIUM
     return Finding(
@@ -254,6 +258,12 @@ def _pinned(pin: Pin) -> str:
 
 def _at_most_warning(severity: Severity) -> Severity:
     return Severity.WARNING if severity is Severity.ERROR else severity
+
+
+def _tabled(hit: Hit) -> list[str]:
+    """Name the fields whose value is not written anywhere but stands in a table of ours."""
+    named = ([(hit.verdict.at, hit.at)] if hit.at is not None else []) + list(hit.values)
+    return list(dict.fromkeys(n for n, value in named if any(o.kind is Kind.TABLE for o in value.origins)))
 
 
 def _values(hit: Hit) -> list[Value]:

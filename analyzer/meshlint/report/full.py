@@ -13,6 +13,7 @@ from meshlint.report.text import lines as text_lines
 MAX_LAUNCHES = 5
 MAX_WIDTH = 160
 MAX_REASONS = 3
+MAX_CODES = 3
 
 OUTCOMES = {
     Outcome.HANG: "the run hangs",
@@ -61,7 +62,8 @@ def _facts(finding: Finding) -> Iterator[str]:
     if finding.reproducer:
         yield f"  see it happen: {clean(finding.reproducer)}"
     if finding.launches:
-        yield f"  breaks: {_launches(finding.launches)}"
+        word = "in" if finding.severity is Severity.INFO else "breaks"
+        yield f"  {word}: {_launches(finding.launches)}"
 
 
 def _versions(finding: Finding) -> Iterator[str]:
@@ -156,10 +158,17 @@ def _how_far(coverage: Sequence[Coverage]) -> str:
             reasons.setdefault((stop.field, stop.reason), set()).add(stop.code)
     frequent = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
     named = "; ".join(
-        f"{', '.join(sorted(codes))}: {field} ({clean(reason)})" for (field, reason), codes in frequent[:MAX_REASONS]
+        f"{_codes(codes)} for want of {field} ({clean(reason)})" for (field, reason), codes in frequent[:MAX_REASONS]
     )
     more = f"; and {plural(len(frequent) - MAX_REASONS, 'more reason')}" if len(frequent) > MAX_REASONS else ""
     return f"{judged_share(coverage)}: {named}{more}"
+
+
+def _codes(codes: set[str]) -> str:
+    """Name up to three rules, and count the others."""
+    named = sorted(codes)
+    more = len(named) - MAX_CODES
+    return ", ".join(named) if more <= 0 else f"{', '.join(named[:MAX_CODES])} and {more} more"
 
 
 def _launch_coverage(one: Coverage) -> Iterator[str]:

@@ -26,6 +26,7 @@ CHECKOUTS: tuple[tuple[str, str], ...] = (
     ("megatron-bridge", "src/megatron/bridge/package_info.py"),
     ("megatron-bridge", "megatron/bridge/package_info.py"),
     ("megatron-bridge", "3rdparty/Megatron-Bridge-workspace/Megatron-Bridge/src/megatron/bridge/package_info.py"),
+    ("nemo-rl", "nemo_rl/package_info.py"),
     (
         "megatron-core",
         "3rdparty/Megatron-Bridge-workspace/Megatron-Bridge/3rdparty/Megatron-LM/megatron/core/package_info.py",

@@ -16,7 +16,7 @@ from meshlint.config.value import Kind, Origin, written
 from meshlint.place import Span
 from meshlint.sources.tree import Text
 
-LIBRARIES = ("megatron-core", "transformer-engine", "megatron-bridge", "verl", "torch", "ms-swift")
+LIBRARIES = ("megatron-core", "transformer-engine", "megatron-bridge", "nemo-rl", "verl", "torch", "ms-swift")
 REPOSITORIES = {
     "megatron-lm": "megatron-core",
     "transformerengine": "transformer-engine",

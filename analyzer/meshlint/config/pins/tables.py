@@ -15,13 +15,14 @@ RELEASES: Mapping[str, tuple[str, ...]] = {
         "2.10.0", "2.11.0", "2.12.0", "2.13.0", "2.14.1", "2.15.0", "2.16.1", "2.17.1", "2.18.0", "2.19.0", "2.20.2",
     ),
     "megatron-bridge": ("0.2.2", "0.3.1", "0.4.2", "0.5.1", "0.6.2"),
+    "nemo-rl": ("0.3.1", "0.4.0", "0.5.0", "0.6.0", "0.7.0"),
     "verl": ("0.4.1", "0.5.0", "0.6.1", "0.7.1", "0.8.0", "0.9.1"),
     "torch": ("2.4.1", "2.5.1", "2.6.0", "2.7.1", "2.8.0", "2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.13.0", "2.14.1"),
     "ms-swift": ("3.8.3", "3.9.3", "3.10.3", "3.11.3", "3.12.6", "4.0.4", "4.1.3", "4.2.3", "4.3.2", "4.4.2", "4.5.3"),
 }  # fmt: skip
 """The newest patch release of every supported minor, oldest first. Source: the package index, Python 3.12, 2026-11.
 
-megatron-bridge 0.2 is a tag (v0.2.2), not on the index.
+megatron-bridge 0.2 is a tag (v0.2.2), not on the index; nemo-rl's are the tags of NVIDIA-NeMo/RL.
 """
 
 NEMO_IMAGES: Mapping[str, Mapping[str, str]] = {
