@@ -38,6 +38,7 @@ def context_of(scope: Scope, options: Options) -> Context:
     """Make what the readers share; raises UsageError for a pin that is no version."""
     settings = options.settings
     environment = {k: Value(State.SET, v, (_setting(f"environment {k}"),)) for k, v in settings.environment.items()}
+    _check_gpu(options.gpu or settings.gpu, "--gpu" if options.gpu else "gpu in the settings")
     wanted = {**settings.versions, **options.pins}
     pins = tuple(_pin(lib, text, "--pin" if lib in options.pins else "versions") for lib, text in wanted.items())
     return Context(
@@ -52,17 +53,42 @@ def _setting(text: str) -> Origin:
     return Origin(Kind.OPTION, text=text, note=f"{text} in the settings")
 
 
+GPUS = (
+    "V100", "A100", "A800", "H20", "H100", "H200", "H800", "GH200", "B200", "B300", "GB200", "GB300", "L4", "L40",
+    "L40S", "MI250", "MI300X", "MI325X", "MI350X", "MI355X",
+)  # fmt: skip
+"""The accelerators that can be named; Megatron-Bridge's performance recipes and verl's documentation name these."""
+
+
+def _check_gpu(name: str, source: str) -> None:
+    """Refuse a GPU that is none; raises UsageError."""
+    if name and name.upper() not in GPUS:
+        raise UsageError(f"there is no GPU `{name}` ({source}); there are {', '.join(GPUS)}")
+
+
 def _pin(library: str, text: str, source: str) -> Pin:
+    from difflib import get_close_matches
+
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
     from packaging.version import InvalidVersion, Version
 
-    specifier = text if text[:1] in "<>=!~" else f"=={text}"
+    from meshlint.config.pins.readers import ALIASES
+    from meshlint.config.pins.tables import RELEASES
+
+    library = ALIASES.get(library, library)
+    if library not in RELEASES:
+        near = get_close_matches(library, sorted(RELEASES), 1, 0.4)
+        hint = f"; did you mean `{near[0]}`?" if near else f"; there are {', '.join(sorted(RELEASES))}"
+        raise UsageError(f"there is no library `{library}` whose version is judged ({source}){hint}")
+    specifier = text if text[:1] in ("<", ">", "=", "!", "~") else f"=={text}"
     try:
         SpecifierSet(specifier)
         if specifier == f"=={text}":
             Version(text)
     except (InvalidSpecifier, InvalidVersion):
-        raise UsageError(f"`{text}` is neither a version nor a specifier set ({source} {library})") from None
+        raise UsageError(
+            f"`{text}` is neither a version nor a specifier set such as `>=0.15` ({source} {library})"
+        ) from None
     origin = Origin(Kind.OPTION, text=f"{source} {library}={text}", note=source)
     return Pin(library, specifier, Value(State.SET, text, (origin,)))
 

@@ -57,7 +57,11 @@ PROGRAMS = (".py", ".sh", ".bash", ".sbatch", ".slurm")
 def scope_of(paths: Sequence[str], options: Options) -> Scope:
     """Find the files; raises UsageError for a path that does not exist."""
     settings = options.settings
-    scope = discover(paths, options.cwd, (*settings.exclude, *options.exclude), settings.base)
+    patterns = (*settings.exclude, *options.exclude)
+    for pattern in patterns:
+        if "[" in pattern and "]" not in pattern[pattern.index("[") + 2 :]:
+            raise UsageError(f"the pattern `{pattern}` to exclude opens a `[` that nothing closes")
+    scope = discover(paths, options.cwd, patterns, settings.base)
     if scope.missing:
         raise UsageError(f"there is no file or folder `{scope.missing[0]}`")
     return scope

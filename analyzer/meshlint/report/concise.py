@@ -15,9 +15,15 @@ def render(report: Report, style: Style, verbose: bool = False) -> Iterator[str]
         if finding.suppressed or finding.baselined:
             continue
         span, severity = finding.span, finding.severity.value
-        place = style("place", f"{clean(span.path)}:{span.line}:{span.column}")
+        place = style("place", f"{_path(span.path)}:{span.line}:{span.column}")
         several = f" ({len(finding.launches)} launches)" if len(finding.launches) > 1 else ""
         yield f"{place}: {style(severity, severity)} {finding.code} {lines(finding.message)[0]}{several}"
+
+
+def _path(path: str) -> str:
+    """Show a path; one that begins like a command to a CI runner (`::error`, `##[error]`) gets `./` in front."""
+    shown = clean(path)
+    return f"./{shown}" if shown.startswith(("::", "##")) else shown
 
 
 def coverage_note(report: Report) -> str:
