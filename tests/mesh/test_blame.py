@@ -205,7 +205,7 @@ def test_the_drawing_of_a_source_gate(p: Program) -> None:
     fault = only(p, source_gate(p))
     drawn = draw(fault, pairing(p.terms, fault))
     assert drawn.splitlines() == [
-        "all_reduce on dp-cp, line 973, via get_megatron_mtp_loss > track_mtp_metrics",
+        "all_reduce on dp-cp, line 973 (line 400), via get_megatron_mtp_loss > track_mtp_metrics",
         "  tp0 cp0 pp0  goes on    tp0 cp1 pp0  goes on",
         "  tp1 cp0 pp0  goes on    tp1 cp1 pp0  goes on",
         "  tp0 cp0 pp1  enters     tp0 cp1 pp1  goes on, never calls dp-cp again",

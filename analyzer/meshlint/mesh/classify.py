@@ -116,6 +116,19 @@ def call_in_gate_function(gate: Gate, site: Site) -> Site:
     return frames[depth] if len(frames) > depth and frames[:depth] == gate.site.frames()[:depth] else frames[0]
 
 
+def way_out(fault: Fault) -> Site | None:
+    """Give the exit inside of the blamed gate by which a member leaves that never comes to the event."""
+    if fault.node is None:
+        return None
+    for rank in fault.stuck.missing:
+        for taken in reversed(fault.run.paths[rank]):
+            leave = taken.gate.exit_site
+            leaves = taken.gate.leaves in ("return", "break") and bool(taken.value) is taken.gate.leaves_if
+            if leave is not None and leaves and stands_inside(fault.node.gate, leave):
+                return leave
+    return None
+
+
 def _empty_side(terms: Terms, axes: Axes, node: Alt | Loop) -> bool:
     if isinstance(node, Loop):
         return False

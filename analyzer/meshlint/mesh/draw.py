@@ -12,8 +12,9 @@ from meshlint.mesh.dims import Mesh
 from meshlint.mesh.pairing import Instead
 from meshlint.mesh.simulate import Event, Run, Stuck, gate_key
 from meshlint.mesh.term import Alt, Loop, Site
+from meshlint.place import Span
 
-WIDTH = 100
+WIDTH = 120
 
 
 def place(mesh: Mesh, rank: int) -> str:
@@ -38,47 +39,70 @@ def _dim(mesh: Mesh, index: int) -> str:
 def draw(fault: Fault, instead: Sequence[Instead] = ()) -> str:
     """Draw the mesh of a fault: the stuck operation, one cell for each rank, and who waits for whom."""
     run, stuck = fault.run, fault.stuck
-    lines = [_title(stuck)]
-    cells = [_cell(run, stuck, rank, instead) for rank in range(run.mesh.world)]
+    home = _home(fault)
+    lines = [_title(home, stuck)]
+    cells = [_cell(home, run, stuck, rank, instead) for rank in range(run.mesh.world)]
     lines += [f"  {line}" for line in _grid(run.mesh, stuck, cells)]
-    return "\n".join(_fit(line) for line in (*lines, *_ending(run, stuck, instead)))
+    return "\n".join(_fit(line) for line in (*lines, *_ending(home, run, stuck, instead)))
 
 
-def _title(stuck: Stuck) -> str:
+def _title(home: Site, stuck: Stuck) -> str:
     op = stuck.arrived[0][1]
-    via = " > ".join(frame.label or str(frame.span) for frame in op.site.frames()[:-1])
-    return f"{op.kind} on {stuck.group.name or 'a group'}, {_line(op.site)}" + (f", via {via}" if via else "")
+    via = " > ".join(frame.label or str(frame.span) for frame in _seen(home, op.site)[:-1])
+    return f"{op.kind} on {stuck.group.name or 'a group'}, {_line(home, op.site)}" + (f", via {via}" if via else "")
 
 
-def _line(site: Site) -> str:
-    """Name the line in the function where the program was entered, as a reader of that function sees it."""
-    return f"line {site.frames()[0].span.line}"
+def _home(fault: Fault) -> Site:
+    """Give the place from which a fault is told: the blamed gate, else the stuck call."""
+    return fault.stuck.arrived[0][1].site if fault.node is None else fault.node.gate.site
 
 
-def _cell(run: Run, stuck: Stuck, rank: int, instead: Sequence[Instead]) -> str:
+def _seen(home: Site, site: Site) -> tuple[Site, ...]:
+    """Give the chain of calls from the function of the gate to a place; from the root where it is not below."""
+    around, frames = home.frames()[:-1], site.frames()
+    return frames[len(around) :] if frames[: len(around)] == around and len(frames) > len(around) else frames
+
+
+def _line(home: Site, site: Site) -> str:
+    """Name a place: its line in the function of the gate, and its own where calls lead on from there."""
+    chain = _seen(home, site)
+    first, last = chain[0].span, chain[-1].span
+    start = f"line {first.line}" if first.path == home.span.path else _file_line(first)
+    if len(chain) == 1:
+        return start
+    return f"{start} ({_file_line(last) if last.path != first.path else f'line {last.line}'})"
+
+
+def _file_line(span: Span) -> str:
+    return f"{span.path.rpartition('/')[2]}:{span.line}"
+
+
+def _cell(home: Site, run: Run, stuck: Stuck, rank: int, instead: Sequence[Instead]) -> str:
     where = place(run.mesh, rank)
     waiting = dict(stuck.arrived)
     if rank in waiting:
         if stuck.how != "wait":
-            return f"{where}  calls {waiting[rank].kind}, {_line(waiting[rank].site)}"
+            return f"{where}  calls {waiting[rank].kind}, {_line(home, waiting[rank].site)}"
         return f"{where}  enters"
     if rank in stuck.members:
-        return f"{where}  {_absent(run, stuck, rank, instead)}"
+        return f"{where}  {_absent(home, run, stuck, rank, instead)}"
     elsewhere = [op for item in run.stuck for other, op in item.arrived if other == rank]
     same = any(op.site == other.site for op in elsewhere for other in waiting.values())
     if same:
         return f"{where}  enters"
-    return f"{where}  waits in {elsewhere[0].kind}, {_line(elsewhere[0].site)}" if elsewhere else f"{where}  goes on"
+    return (
+        f"{where}  waits in {elsewhere[0].kind}, {_line(home, elsewhere[0].site)}" if elsewhere else f"{where}  goes on"
+    )
 
 
-def _absent(run: Run, stuck: Stuck, rank: int, instead: Sequence[Instead]) -> str:
+def _absent(home: Site, run: Run, stuck: Stuck, rank: int, instead: Sequence[Instead]) -> str:
     blocked = [op for item in run.stuck for other, op in item.arrived if other == rank]
     if blocked:
         name = next(item.group.name for item in run.stuck for other, _ in item.arrived if other == rank)
-        return f"waits in {blocked[0].kind} on {name}, {_line(blocked[0].site)}"
+        return f"waits in {blocked[0].kind} on {name}, {_line(home, blocked[0].site)}"
     found = next((item for item in instead if item.rank == rank and item.op is not None), None)
     if found is not None and found.op is not None:
-        return f"goes on to {_line(found.op.site)} ({found.op.kind})"
+        return f"goes on to {_line(home, found.op.site)} ({found.op.kind})"
     if run.left[rank] is not None:
         return "has left with an error"
     return f"goes on, never calls {stuck.group.name or 'it'} again" if instead else "goes on"
@@ -106,7 +130,7 @@ def _rows(mesh: Mesh, stuck: Stuck) -> list[list[int]]:
     return sorted(rows.values())
 
 
-def _ending(run: Run, stuck: Stuck, instead: Sequence[Instead]) -> list[str]:
+def _ending(home: Site, run: Run, stuck: Stuck, instead: Sequence[Instead]) -> list[str]:
     arrived = _places(run.mesh, [rank for rank, _ in stuck.arrived])
     if stuck.how == "root":
         return [f"the root is not a member of the instance {_places(run.mesh, list(stuck.members))}"]
@@ -116,11 +140,11 @@ def _ending(run: Run, stuck: Stuck, instead: Sequence[Instead]) -> list[str]:
     if stuck.how == "clash":
         lines.append(f"{_places(run.mesh, list(stuck.members))} stand at calls that do not match")
     for item in pairs:
-        called = f"{item.op.kind}, {_line(item.op.site)}" if item.op else ""
+        called = f"{item.op.kind}, {_line(home, item.op.site)}" if item.op else ""
         verb = "pairs" if item.sure else "can pair"
         lines.append(f"{arrived} {verb} silently with {place(run.mesh, item.rank)} in {called}")
     for item in clash:
-        called = f"{item.op.kind}, {_line(item.op.site)}" if item.op else ""
+        called = f"{item.op.kind}, {_line(home, item.op.site)}" if item.op else ""
         lines.append(f"{arrived} meets {place(run.mesh, item.rank)} in {called}: {_meaning(item)}")
     taken = {item.rank for item in (*pairs, *clash)}
     absent = [rank for rank in stuck.missing if rank not in taken]
@@ -147,7 +171,7 @@ def traces(fault: Fault) -> str:
     left = stuck.arrived[0][0]
     right = stuck.missing[0] if stuck.missing else stuck.arrived[-1][0]
     rows = _aligned(_steps(fault, left), _steps(fault, right))
-    half = min(46, max([len(place(run.mesh, left)), *(len(first) for first, _ in rows)]))
+    half = min((WIDTH - 3) // 2, max([len(place(run.mesh, left)), *(len(first) for first, _ in rows)]))
     head = f"{place(run.mesh, left):<{half}} | {place(run.mesh, right)}"
     lines = [head, "-" * half + "-+-" + "-" * half]
     lines += [f"{_short(first, half):<{half}} | {_short(second, WIDTH - half - 3)}".rstrip() for first, second in rows]
@@ -160,7 +184,7 @@ Step = tuple[tuple[object, ...], str]
 def _steps(fault: Fault, rank: int) -> list[Step]:
     """Give what a rank does: (what it matches, text), the blamed gate's decision included."""
     run = fault.run
-    steps: list[Step] = [_event_step(run, event, rank) for event in run.events[rank]]
+    steps: list[Step] = [_event_step(_home(fault), event, rank) for event in run.events[rank]]
     if fault.node is not None:
         at, text = _decision(run, fault.node, rank)
         steps.insert(min(at, len(steps)), (("gate",), text))
@@ -168,8 +192,8 @@ def _steps(fault: Fault, rank: int) -> list[Step]:
     return steps if blocked else [*steps, (("end", rank), "goes on")]
 
 
-def _event_step(run: Run, event: Event, rank: int) -> Step:
-    text = f"{_line(event.op.site)}: {event.op.kind} on {event.op.group.name or 'a group'}"
+def _event_step(home: Site, event: Event, rank: int) -> Step:
+    text = f"{_line(home, event.op.site)}: {event.op.kind} on {event.op.group.name or 'a group'}"
     if event.number >= 0:
         return (("event", event.op.group.partition, event.members, event.number), text)
     return (("stuck", rank, event.op.id), f"{text}, waits")
@@ -179,7 +203,7 @@ def _decision(run: Run, node: Alt | Loop, rank: int) -> tuple[int, str]:
     """Give where in the rank's events its blamed decision stands, and what it was."""
     key = gate_key(node)
     values = [taken.value for taken in run.paths[rank] if gate_key(taken.node) == key]
-    line = f"{_line(node.gate.site)}: {node.gate.site.label or node.gate.form}"
+    line = f"{_line(node.gate.site, node.gate.site)}: {node.gate.site.label or node.gate.form}"
     after = [at for at, event in enumerate(run.events[rank]) if event.op.site.key >= node.gate.site.key]
     at = after[0] if after else len(run.events[rank])
     if not values:

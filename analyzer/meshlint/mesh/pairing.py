@@ -2,7 +2,7 @@
 
 Each absent member's trace goes on as if nothing blocked, once more round the enclosing loop and into the caller's rest,
 and its next event on the stuck communicator decides: an equal one pairs silently, one of another size clashes, another
-operation hangs, none means that the others wait for ever.
+operation hangs, none means that the others wait for ever. A member that is itself stuck elsewhere comes to none.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ def _instead(context: Node, run: Run, stuck: Stuck, rank: int) -> Instead:
         here = [op for op in trace if table[op.group] == table[stuck.group] and plan.layout.members(op.group, rank)]
     except Unresolvable:
         return Instead(rank, "waits", sure=False)
+    if any(event.number < 0 and not event.op.handle and not _on(event.op, stuck) for event in run.events[rank]):
+        return Instead(rank, "waits")
     done = sum(1 for event in run.events[rank] if event.members == stuck.members and _on(event.op, stuck))
     if done >= len(here):
         return Instead(rank, "waits")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from meshlint.finding import Confidence, Outcome, Related, Severity
 from meshlint.mesh.blame import Fault, Judge, differing, without_adversaries
 from meshlint.mesh.choose import Facts
-from meshlint.mesh.classify import Row, call_in_gate_function, code_of, row
+from meshlint.mesh.classify import Row, call_in_gate_function, code_of, row, way_out
 from meshlint.mesh.dims import ALL, Axes
 from meshlint.mesh.draw import draw, traces
 from meshlint.mesh.gate import Origin, atoms, show
@@ -408,6 +408,9 @@ class Verdicts:
             code = "COL003"
         if code == "COL002" and fault.node is not None and fault.node.gate.exit_site is not None:
             site = fault.node.gate.exit_site
+        deeper = None if code != "COL001" or facts.inside else way_out(fault)
+        if deeper is not None:
+            code, site = "COL002", deeper
         severity = self._severity(fault, facts, code)
         outcome = _outcome(fault, instead)
         group = self.label(fault.stuck.group)
