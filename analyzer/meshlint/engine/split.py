@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
-from multiprocessing.context import ForkProcess
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import ForkProcess
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -48,6 +49,8 @@ def _parts(items: Sequence[Item], number: int, block: int) -> list[list[Item]]:
 
 
 def _start(part: Sequence[Item], work: Callable[[Sequence[Item], bool], Found]) -> tuple[ForkProcess, Connection]:
+    from multiprocessing import get_context
+
     context = get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(target=_child, args=(part, work, theirs), daemon=True)
