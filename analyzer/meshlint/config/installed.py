@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from meshlint.config.surface import Context
-from meshlint.sources.tree import Tree, Unreadable
+from meshlint.sources.tree import Tree
 
 MAX_ENTRIES = 20_000
 """Names of one folder of packages that are looked at."""
@@ -95,7 +95,7 @@ def locate(dotted: str, context: Context) -> Path | None:
         for path in (file.with_suffix(".py"), file / "__init__.py"):
             if context.tree.exists(path):
                 return path
-        if _is_folder(file, context.tree):
+        if context.tree.is_folder(file):
             return file
     return None
 
@@ -110,13 +110,6 @@ def missing(distribution: str, context: Context) -> str:
 
 def _package(dotted: str) -> str | None:
     return next((p for p in PACKAGES if dotted == p or dotted.startswith(f"{p}.")), None)
-
-
-def _is_folder(path: Path, tree: Tree) -> bool:
-    try:
-        return tree.locate(path).is_dir()
-    except (Unreadable, OSError):
-        return False
 
 
 def _near(tree: Tree) -> Iterator[tuple[str, Path]]:

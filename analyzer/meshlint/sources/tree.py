@@ -156,6 +156,13 @@ class Tree:
         except Unreadable:
             return False
 
+    def is_folder(self, path: str | Path) -> bool:
+        """Say whether a readable folder is there."""
+        try:
+            return self.locate(path).is_dir()
+        except (Unreadable, OSError):
+            return False
+
     def _load(self, file: Path) -> Text | Unreadable:
         shown = self.shown(file)
         try:

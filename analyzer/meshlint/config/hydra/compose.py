@@ -119,7 +119,7 @@ class Composer:
 
     def has_group(self, key: str) -> bool:
         """Say whether a folder of the search path holds a config group of that name."""
-        return any(_is_folder(self.reader, posixpath.join(f.path, key)) for f in self.folders)
+        return any(self.reader.tree.is_folder(posixpath.normpath(posixpath.join(f.path, key))) for f in self.folders)
 
     def find(self, file: str) -> Document | None:
         """Read a config by its path below the search path; None where no folder has it. Raises Unreadable."""
@@ -297,13 +297,6 @@ def _absolute(header: str | None) -> str | None:
     if header is None or header.startswith("_global_"):
         return header
     return f"_global_.{header}"
-
-
-def _is_folder(reader: Reader, path: str) -> bool:
-    try:
-        return reader.tree.locate(posixpath.normpath(path)).is_dir()
-    except Unreadable:
-        return False
 
 
 def choices_of(composer: Composer, overrides: Iterable[tuple[Override, Span]]) -> tuple[Choices, list[int]]:

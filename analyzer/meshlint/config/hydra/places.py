@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from pathlib import Path
 
-from meshlint.sources.tree import Reader, Unreadable
+from meshlint.sources.tree import Reader
 
 MAX_UP = 30
 
@@ -22,10 +22,7 @@ def ancestors(folder: str) -> Iterator[str]:
 
 def is_folder(path: str, reader: Reader) -> bool:
     """Say whether a readable folder is there."""
-    try:
-        return reader.tree.locate(path or ".").is_dir()
-    except (Unreadable, OSError):
-        return False
+    return reader.tree.is_folder(path or ".")
 
 
 def around(path: str, start: str, reader: Reader) -> str | None:

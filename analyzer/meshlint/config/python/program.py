@@ -102,14 +102,8 @@ class Program:
         for path in (f"{target}.py", f"{target}/__init__.py"):
             if path in self._paths or (path.startswith("/") and self.tree.exists(path)):
                 return path
-        return target if target in self._folders or self._is_outer_folder(target) else None
-
-    def _is_outer_folder(self, target: str) -> bool:
-        """Say whether a path is a folder of an installed package, such as a part without `__init__.py`."""
-        try:
-            return target.startswith("/") and self.tree.locate(target).is_dir()
-        except (Unreadable, OSError):
-            return False
+        outside = target.startswith("/") and self.tree.is_folder(target)  # a part of a package without `__init__.py`
+        return target if target in self._folders or outside else None
 
     def _search(self, dotted: str, folder: str) -> str | None:
         rest = dotted.replace(".", "/")
