@@ -11,7 +11,6 @@ from packaging.version import Version
 from meshlint.config.effective import Fork, Resolved, Unjudged
 from meshlint.config.framework import Framework, Role
 from meshlint.config.launch import Launch, Pin
-from meshlint.config.registry import framework
 from meshlint.config.shapes.source import Shapes
 from meshlint.config.value import Kind, Value
 from meshlint.engine.merge import Judged, fingerprint
@@ -33,6 +32,7 @@ class Hit:
     rule: type[LaunchRule]
     verdict: Verdict
     launch: Launch
+    framework: Framework
     role: Role
     chosen: Mapping[str, Version]
     at: Value | None
@@ -41,6 +41,11 @@ class Hit:
     """The libraries whose version the rule asked for."""
     assumed: tuple[str, ...] = ()
     """What the rule took for granted, in sentences."""
+
+    @property
+    def named(self) -> tuple[tuple[str, Value], ...]:
+        """Give the fields that took part, the one to edit first."""
+        return (*(((self.verdict.at, self.at),) if self.at is not None else ()), *self.values)
 
     @property
     def span(self) -> Span:
@@ -172,7 +177,8 @@ def _hit(rule: LaunchRule, verdict: Verdict, config: Traced) -> Hit:
     at = config.value(verdict.at) if verdict.at else None
     values = tuple((name, config.value(name)) for name in verdict.fields)
     asked, assumed = tuple(config.libraries), tuple(config.assumed)
-    return Hit(type(rule), verdict, config.launch, config.role, config.chosen, at, values, asked, assumed)
+    where = config.launch, config.framework, config.role
+    return Hit(type(rule), verdict, *where, config.chosen, at, values, asked, assumed)
 
 
 def _findings(trial: Trial, variants: int, versions: Mapping[str, Resolved]) -> list[Judged]:
@@ -224,7 +230,7 @@ def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str
         framework=first.launch.framework,
         versions={lib: _shown(versions[lib]) for lib in libraries if lib in versions},
         pinned={lib: _pinned(pin) for lib in libraries if (pin := _pin(versions, lib)) is not None},
-        fix=in_words_of(verdict.fix, first.launch, framework(first.launch.framework), first.role),
+        fix=in_words_of(verdict.fix, first.launch, first.framework, first.role),
         rule_url=page(rule),
     )
 
@@ -262,12 +268,11 @@ def _at_most_warning(severity: Severity) -> Severity:
 
 def _tabled(hit: Hit) -> list[str]:
     """Name the fields whose value is not written anywhere but stands in a table of ours."""
-    named = ([(hit.verdict.at, hit.at)] if hit.at is not None else []) + list(hit.values)
-    return list(dict.fromkeys(n for n, value in named if any(o.kind is Kind.TABLE for o in value.origins)))
+    return list(dict.fromkeys(n for n, value in hit.named if any(o.kind is Kind.TABLE for o in value.origins)))
 
 
 def _values(hit: Hit) -> list[Value]:
-    return ([hit.at] if hit.at is not None else []) + [v for _, v in hit.values]
+    return [value for _, value in hit.named]
 
 
 def _said(hits: list[Hit], trial: Trial) -> str:
@@ -312,10 +317,9 @@ def _runs(judged: list[Version], bad: set[Version]) -> str:
 
 
 def _related(hit: Hit) -> list[Related]:
-    named = ([(hit.verdict.at, hit.at)] if hit.at is not None else []) + list(hit.values)
     seen = {hit.span}
     related = []
-    for name, value in named:
+    for name, value in hit.named:
         for origin in value.origins:
             if origin.span is None or origin.span in seen:
                 continue
