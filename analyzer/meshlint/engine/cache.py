@@ -125,13 +125,20 @@ def store(where: Key, root: Path, looked: Iterable[str], report: Report) -> None
 
     try:
         entry = {"looked": _recorded(root, looked, where.began), "report": report_data(report)}
-        where.file.parent.mkdir(parents=True, exist_ok=True)
-        draft = where.file.with_suffix(f".{os.getpid()}.new")
-        draft.write_text(json.dumps(entry), "utf-8")
-        draft.replace(where.file)
-        _prune(where.file.parent)
+        keep(where.file, json.dumps(entry).encode("utf-8"), KEPT)
     except (OSError, ValueError):
         return
+
+
+def keep(file: Path, content: bytes, most: int) -> None:
+    """Write a file whole or not at all, and leave the `most` newest of its ending; raises OSError."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_suffix(f".{os.getpid()}.new")
+    draft.write_bytes(content)
+    draft.replace(file)
+    kept = sorted(file.parent.glob(f"*{file.suffix}"), key=lambda one: one.stat().st_mtime, reverse=True)
+    for old in kept[most:]:
+        old.unlink(missing_ok=True)
 
 
 def _recorded(root: Path, looked: Iterable[str], began: float) -> Mapping[str, Any]:
@@ -174,9 +181,3 @@ def _content(file: Path) -> str:
         return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
     except OSError:
         return ""
-
-
-def _prune(place: Path) -> None:
-    entries = sorted(place.glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
-    for file in entries[KEPT:]:
-        file.unlink(missing_ok=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Any
 
 from meshlint.config.surface import Context
 from meshlint.engine import split
+from meshlint.engine.cache import RACY, keep
 from meshlint.engine.gather import Tick
 from meshlint.protocol import facts as reading
 from meshlint.protocol.facts import FileFacts, read
@@ -27,8 +27,6 @@ from meshlint.sources.tree import Tree, Unreadable
 MARK = b"meshlint facts 1\n"
 KEPT = 8
 """Packs kept; the oldest go first."""
-RACY = 2.0
-"""Seconds: a file that changed so shortly before it was read may change again with the same time stamp."""
 MAX_BYTES = 512 * 1024 * 1024
 
 Stamp = tuple[int, ...]
@@ -38,7 +36,7 @@ Row = tuple[Stamp, str, bytes]
 
 @dataclass(slots=True)
 class Facts(Mapping[str, FileFacts]):
-    """Facts by path, decoded when they are asked for first; `hashes` tell the texts."""
+    """Facts by path, decoded when they are asked for first."""
 
     rows: dict[str, Row]
     _decoded: dict[str, FileFacts] = field(default_factory=dict)
@@ -57,10 +55,6 @@ class Facts(Mapping[str, FileFacts]):
 
     def __contains__(self, path: object) -> bool:
         return path in self.rows
-
-    def digest(self, path: str) -> str:
-        """Give the hash of a file's text."""
-        return self.rows[path][1]
 
 
 def facts_of_files(paths: Sequence[str], context: Context, folder: Path | None, tick: Tick | None = None) -> Facts:
@@ -151,12 +145,6 @@ def store(pack: Path, rows: Mapping[str, Any]) -> None:
     """Keep a pack; whatever goes wrong is nobody's business."""
     try:
         body = marshal.dumps(dict(rows))
-        pack.parent.mkdir(parents=True, exist_ok=True)
-        draft = pack.with_suffix(f".{os.getpid()}.new")
-        draft.write_bytes(MARK + hashlib.sha256(body).digest() + body)
-        draft.replace(pack)
-        packs = sorted(pack.parent.glob(f"*{pack.suffix}"), key=lambda file: file.stat().st_mtime, reverse=True)
-        for file in packs[KEPT:]:
-            file.unlink(missing_ok=True)
+        keep(pack, MARK + hashlib.sha256(body).digest() + body, KEPT)
     except (OSError, ValueError):
         return
