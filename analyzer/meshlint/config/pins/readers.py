@@ -11,12 +11,12 @@ from pathlib import PurePosixPath
 from packaging.version import InvalidVersion, Version
 
 from meshlint.config.launch import Pin
-from meshlint.config.pins.tables import IMAGES, commit_versions
+from meshlint.config.pins.tables import IMAGES, RELEASES, commit_versions
 from meshlint.config.value import Kind, Origin, written
 from meshlint.place import Span
 from meshlint.sources.tree import Text
 
-LIBRARIES = ("megatron-core", "transformer-engine", "megatron-bridge", "nemo-rl", "verl", "torch", "ms-swift")
+LIBRARIES = tuple(RELEASES)
 REPOSITORIES = {
     "megatron-lm": "megatron-core",
     "transformerengine": "transformer-engine",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from meshlint.config.sizes import smaller_divisors
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict
 
 
@@ -53,7 +54,7 @@ class ExpertsPerEp(LaunchRule):
         experts = config.number("num_moe_experts")
         if experts <= 0 or experts % ep == 0:
             return
-        sizes = ", ".join(str(size) for size in range(1, ep) if experts % size == 0)
+        sizes = smaller_divisors(experts, ep)
         yield Verdict(
             f"num_moe_experts = {experts} is not a multiple of expert_model_parallel_size = {ep}: an assertion "
             "about it fails before the first step, and every rank stops.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from meshlint.config.sizes import smaller_divisors
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict, Window
 
 DIVISORS_PASS = Window(
@@ -87,12 +88,8 @@ def _verdict(field: str, count: int, tp: int, wanted: str) -> Verdict:
         subject=field,
         at="tensor_model_parallel_size",
         fields=(field,),
-        fix=Fix(f"Set tensor_model_parallel_size to one of {_divisors(count, tp)}, which divide {field}."),
+        fix=Fix(f"Set tensor_model_parallel_size to one of {smaller_divisors(count, tp)}, which divide {field}."),
     )
-
-
-def _divisors(count: int, tp: int) -> str:
-    return ", ".join(str(size) for size in range(1, tp) if count % size == 0)
 
 
 RULE = HeadsPerTp
