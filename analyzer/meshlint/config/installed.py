@@ -9,7 +9,6 @@ imported. Files are read out of the packages in `PACKAGES` alone, and only where
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -125,8 +124,10 @@ def _active() -> Iterator[tuple[str, Path]]:
 
 
 def _prefixes(words: Sequence[str], environ: Mapping[str, str], folder: Path) -> Iterator[tuple[str, Path]]:
+    from shutil import which  # here, since few launches name a program to look for
+
     for word in words:
-        program = shutil.which(word, path=environ.get("PATH", "")) if "/" not in word else str(folder / word)
+        program = which(word, path=environ.get("PATH", "")) if "/" not in word else str(folder / word)
         if program is None or "=" in word or not os.access(program, os.X_OK) or not Path(program).is_file():
             continue
         prefix = Path(program).parent.parent

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +15,8 @@ def run_git(root: Path, *arguments: str) -> bytes | None:
 
     Variables of git are left behind: inside a hook they name the hook's own index and folder.
     """
+    import subprocess  # here, since most runs on one file ask git nothing
+
     command = [*_READING, "-C", str(root), *arguments]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

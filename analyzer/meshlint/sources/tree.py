@@ -7,6 +7,7 @@ its dependencies.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,7 +73,10 @@ class Tree:
 
     def shown(self, file: Path) -> str:
         """Give the path as it is shown: POSIX, relative to the root where it lies inside."""
-        text, top = str(file), f"{str(self.root).rstrip(os.sep)}{os.sep}"
+        return self._shown(str(file))
+
+    def _shown(self, text: str) -> str:
+        top = f"{str(self.root).rstrip(os.sep)}{os.sep}"
         return (text[len(top) :] if text.startswith(top) else text).replace(os.sep, "/")
 
     def locate(self, path: str | Path, beside: str = "") -> Path:
@@ -98,25 +102,25 @@ class Tree:
             real = self._real(text)
         except (OSError, ValueError):
             return _NO_PATH
-        if os.path.islink(real):
+        if real is None:
             return _NO_PATH
         return Path(real) if any(_holds(str(root), real) for root in self.roots) else _OUTSIDE
 
-    def _real(self, text: str) -> str:
-        """Resolve links; the folders of a tree are few, so each is resolved once."""
+    def _real(self, text: str) -> str | None:
+        """Resolve links, None where they lead in a circle; the folders of a tree are few, so each is resolved once."""
         folder, name = os.path.split(text)
         if name in ("", ".", ".."):
-            return os.path.realpath(text)
+            return _resolved(text)
         known = self._folders.get(folder)
         if known is None:
             known = self._folders[folder] = os.path.realpath(folder)
         real = os.path.join(known, name)
-        return os.path.realpath(real) if os.path.islink(real) else real
+        return _resolved(real) if os.path.islink(real) else real
 
     def looked(self) -> frozenset[str]:
         """Give every path that was looked at, as shown, found or not."""
         found = (str(place) if isinstance(place, Path) else text for text, place in self._places.items())
-        return frozenset(self.shown(Path(text)) for text in (*self._places, *found, *self._noted))
+        return frozenset(self._shown(text) for text in (*self._places, *found, *self._noted))
 
     def read(self, path: str | Path, beside: str = "") -> Text:
         """Read a text file, or raise Unreadable with the reason in one sentence."""
@@ -166,12 +170,14 @@ class Tree:
     def _load(self, file: Path) -> Text | Unreadable:
         shown = self.shown(file)
         try:
-            if not file.is_file():
-                return Unreadable(shown, "there is no such file" if not file.exists() else "it is not a plain file")
-            size = file.stat().st_size
-            if size > MAX_BYTES:
-                return Unreadable(shown, f"it has {size:,} bytes; meshlint reads at most {MAX_BYTES:,}")
+            status = os.stat(file)
+            if not stat.S_ISREG(status.st_mode):
+                return Unreadable(shown, "it is not a plain file")
+            if status.st_size > MAX_BYTES:
+                return Unreadable(shown, f"it has {status.st_size:,} bytes; meshlint reads at most {MAX_BYTES:,}")
             raw = file.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return Unreadable(shown, "there is no such file")
         except OSError as error:
             return Unreadable(shown, f"it cannot be read: {error.strerror}")
         return self._decode(shown, file, raw)
@@ -190,6 +196,11 @@ class Tree:
         if "\0" in text:
             return Unreadable(shown, "it is a binary file")
         return Text(shown, file, text.replace("\r\n", "\n"))
+
+
+def _resolved(text: str) -> str | None:
+    real = os.path.realpath(text)
+    return None if os.path.islink(real) else real
 
 
 def _holds(folder: str, file: str) -> bool:

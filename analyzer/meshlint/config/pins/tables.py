@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 RELEASES: Mapping[str, tuple[str, ...]] = {
     "megatron-core": (
@@ -90,6 +90,6 @@ def commit_versions() -> Mapping[str, tuple[str, str]]:
     the submodules, manifests and Dockerfiles of Megatron-Bridge, NeMo-RL, NeMo, Pai-Megatron-Patch, slime and verl have
     ever named.
     """
-    text = files("meshlint.config.pins").joinpath("commits.tsv").read_text("utf-8")
+    text = Path(__file__).with_name("commits.tsv").read_text("utf-8")
     rows = (line.split("\t") for line in text.splitlines() if line and not line.startswith("#"))
     return {commit: (library, version) for commit, library, version in rows}

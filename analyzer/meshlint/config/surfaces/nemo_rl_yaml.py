@@ -143,10 +143,12 @@ def _started(context: Context, bases: Collection[str]) -> Iterator[str]:
 def _named(path: str, bases: Collection[str], names: Collection[str], context: Context) -> Iterator[str]:
     """Give the bases whose path stands behind `--config` in a script, as it is or below a folder of the script's."""
     try:
-        words = context.tree.read(path).text.replace("=", " ").split()
+        text = context.tree.read(path).text
     except Unreadable:
         return
-    for option, word in pairwise(words):
+    if "--config" not in text:
+        return
+    for option, word in pairwise(text.replace("=", " ").split()):
         wanted = word.strip("\"'")
         if option != "--config" or posixpath.basename(wanted) not in names:
             continue
