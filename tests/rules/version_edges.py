@@ -10,6 +10,7 @@ from meshlint.config.value import Data
 from meshlint.rule import Window
 from meshlint_rules.ctx.attention_sink import rule as ctx005
 from meshlint_rules.ctx.fp8_attention import rule as ctx008
+from meshlint_rules.ctx.mla_comm_type import rule as ctx011
 from meshlint_rules.ctx.per_layer_list import rule as ctx009
 from meshlint_rules.ctx.sliding_window import rule as ctx004
 from meshlint_rules.hcp.a2a_p2p_without_sizes import rule as hcp001
@@ -46,6 +47,7 @@ class Edge:
 CP = {"context_parallel_size": 4, "tensor_model_parallel_size": 1, "transformer_impl": "transformer_engine"}
 LEVELS = {**CP, "cp_comm_type": ("a2a+p2p",), "hierarchical_context_parallel_sizes": (2, 2)}
 PACKED = {**CP, "packed_sequences": True}
+MLA = {**CP, "multi_latent_attention": True}
 FP8 = {**CP, "fp8": "hybrid", "fp8_dot_product_attention": True, "attention_backend": "auto"}
 
 GROUPED = {"group_query_attention": True, "num_query_groups": 4}
@@ -141,5 +143,14 @@ EDGES = (
         "",
         below="crash-start",
         fields={"tensor_model_parallel_size": 8, "num_attention_heads": 32, **GROUPED},
+    ),
+    Edge("CTX011", ctx011.REFUSED, "crash-late", fields={**MLA, "cp_comm_type": ("a2a",)}),
+    Edge("CTX011", ctx011.NO_BACKEND, "crash-late", fields=MLA),
+    Edge(
+        "CTX011",
+        ctx011.PADS,
+        "",
+        below="crash-late",
+        fields={**MLA, "cp_comm_type": ("a2a",), "packed_sequences": True},
     ),
 )

@@ -42,6 +42,12 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault("CTX009", {**CP, "cp_comm_type": ("p2p", "p2p", "a2a")}, (), TE),
     Fault("CTX010", {"context_parallel_size": 1, "cp_comm_type": ("a2a",)}, (), TE),
+    Fault(
+        "CTX011",
+        {**CP, "multi_latent_attention": True, "cp_comm_type": ("a2a",)},
+        (),
+        {"transformer-engine": "2.12.0", "megatron-core": "0.16.1"},
+    ),
     Fault("PKD002", {**CP, "cp_comm_type": ("all_gather",), "packed_sequences": True}, (), OLD_TE),
     Fault("PKD003", {**CP, "cp_comm_type": ("a2a",), "packed_sequences": True}, (), OLD_TE),
     Fault("PKD004", {**LEVELS, SIZES: (2, 2), "packed_sequences": True}, (), OLD_TE),

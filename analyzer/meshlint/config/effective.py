@@ -148,6 +148,11 @@ class EffectiveConfig:
             return resolved.candidates[0]
         raise Fork(library, resolved.candidates)
 
+    def pinned(self, library: str) -> bool:
+        """Say whether anything says which version of a library runs."""
+        resolved = self.versions.get(library)
+        return resolved is not None and resolved.pin is not None
+
     def within(self, window: Window) -> bool:
         """Say whether the library of a window stands inside it; forks like `version`."""
         return window.holds(self.version(window.library))

@@ -1,0 +1,1 @@
+"""CTX011: MLA with an exchange that cannot do it."""
