@@ -63,7 +63,7 @@ def _lines(view: LaunchView, why: str, everything: bool) -> Iterator[str]:
         yield f"  where `{clean(branch.text)}` is {str(branch.taken).lower()}  ({clean(str(branch.span))})"
     if why:
         for reason in view.reasons:
-            yield from _reason_lines(reason)
+            yield from _reason_lines(reason, reason.releases(view.versions))
         if view.superseded:
             yield f"  {view.superseded} speaks in its place"
         yield ""
@@ -96,16 +96,15 @@ def _environment(launch: Launch) -> list[tuple[str, Value]]:
     ]
 
 
-def _reason_lines(reason: Reason) -> Iterator[str]:
-    versions = ", ".join(f"{library} {version}" for library, version in sorted(reason.chosen.items()))
+def _reason_lines(reason: Reason, chosen: dict[str, str]) -> Iterator[str]:
+    versions = " with ".join(f"{library} {releases}" for library, releases in chosen.items())
     role = f" [{reason.role}]" if reason.role else ""
     told = f": {clean(reason.told)}" if reason.told else ""
     yield f"  {reason.result}{role}{f' on {versions}' if versions else ''}{told}"
     for shown in reason.asked:
         yield from (f"  {line}" for line in _field_lines(shown))
     for library, version in sorted(reason.versions.items()):
-        if library not in reason.chosen:
-            yield f"    {library} {version}"
+        yield f"    {library} {version}"
     for name, habit in sorted(reason.habits.items()):
         yield f"    {name}: {habit}"
 
@@ -163,19 +162,19 @@ def _launch_data(view: LaunchView, why: str) -> dict[str, Any]:
         "reads": sorted(clean(path) for path in launch.reads),
     }
     if why:
-        data["why"] = [_reason_data(reason) for reason in view.reasons]
+        data["why"] = [_reason_data(reason, reason.releases(view.versions)) for reason in view.reasons]
         data["superseded_by"] = view.superseded or None
     return data
 
 
-def _reason_data(reason: Reason) -> dict[str, Any]:
+def _reason_data(reason: Reason, chosen: dict[str, str]) -> dict[str, Any]:
     return {
         "role": reason.role,
         "result": reason.result,
         "told": clean(reason.told),
         "fields": _shown_data(reason.asked),
-        "versions": reason.versions,
-        "chosen": reason.chosen,
+        "versions": reason.versions | chosen,
+        "chosen": chosen,
         "variables": list(reason.variables),
         "habits": reason.habits,
     }

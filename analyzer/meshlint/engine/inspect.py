@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from packaging.version import Version
 
@@ -17,7 +17,7 @@ from meshlint.config.surface import Context, Problem
 from meshlint.config.value import Kind, Origin, State, Value
 from meshlint.config.versions import resolve
 from meshlint.engine import gather
-from meshlint.engine.judge import Ground, judge
+from meshlint.engine.judge import MAX_FORKS, Ground, judge, version_runs
 from meshlint.engine.options import Options, UsageError
 from meshlint.engine.ruleset import load, nearest
 from meshlint.engine.run import scope_of, scope_of_command
@@ -26,7 +26,7 @@ from meshlint.rule import LaunchRule
 from meshlint.sources.discover import Scope
 
 MAX_CHOICES = 64
-"""Version choices shown for one rule."""
+"""Version choices shown for one field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,11 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a rule did or did not fire under one choice of versions.
+    """Why a rule did or did not fire, on all choices of versions that decide alike.
 
     `result` is `fires`, `silent` or `not judged`, `told` the message or the reason; `asked` are the fields that the
-    rule asked for, in order, `chosen` the versions that were open and that it asked about.
+    rule asked for, in order, `versions` the libraries that have one version, `chosen` the open ones that it asked
+    about, each with all releases that this holds on.
     """
 
     role: str
@@ -50,9 +51,16 @@ class Reason:
     told: str
     asked: tuple[Shown, ...]
     versions: dict[str, str]
-    chosen: dict[str, str]
+    chosen: dict[str, tuple[Version, ...]]
     variables: tuple[str, ...]
     habits: dict[str, str]
+
+    def releases(self, resolved: Mapping[str, Resolved]) -> dict[str, str]:
+        """Give the open versions in words, by library: `0.15.0 to 0.16.1, 0.18.0`."""
+        return {
+            library: version_runs(sorted(resolved[library].candidates), set(versions))
+            for library, versions in sorted(self.chosen.items())
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +129,7 @@ def _view(launch: Launch, context: Context, rule: LaunchRule | None) -> LaunchVi
         launch.branches,
         tuple(RoleView(role.name, tuple(_fields(launch, role, ground, FIELDS))) for role in roles),
         dict(ground.versions),
-        tuple(reason for role in roles for reason in _reasons(rule, launch, role, ground)) if rule is not None else (),
+        tuple(r for role in roles for r in _merged(_reasons(rule, launch, role, ground))) if rule is not None else (),
         _superseded(rule, launch, ground) if rule is not None else "",
     )
 
@@ -156,7 +164,7 @@ def _reasons(rule: LaunchRule, launch: Launch, role: Role, ground: Ground) -> It
         yield Reason(role.name, "not judged", f"it does not speak of {ground.framework.title}", (), {}, {}, (), {})
         return
     choices: list[dict[str, Version]] = [{}]
-    for _ in range(MAX_CHOICES):
+    for _ in range(MAX_FORKS):
         if not choices:
             return
         chosen = choices.pop(0)
@@ -174,11 +182,35 @@ def _reasons(rule: LaunchRule, launch: Launch, role: Role, ground: Ground) -> It
             result,
             told,
             tuple(Shown(name, (config.value(name),)) for name in list(config.fields)),
-            {lib: str(config.version(lib)) for lib in list(config.libraries) if _known(ground, lib, chosen)},
-            {lib: str(version) for lib, version in chosen.items()},
+            {lib: str(config.version(lib)) for lib in list(config.libraries) if _known(ground, lib)},
+            {lib: (version,) for lib, version in chosen.items()},
             tuple(config.variables),
             {name: _habit(config, name) for name in list(config.habits)},
         )
+    if choices:
+        yield Reason(role.name, "not judged", "too many version combinations are open", (), {}, {}, (), {})
+
+
+def _merged(reasons: Iterable[Reason]) -> list[Reason]:
+    """Join reasons that differ only in the releases of one library, one library after the other."""
+    found = list(reasons)
+    for library in sorted({library for reason in found for library in reason.chosen}):
+        joined: list[Reason] = []
+        for reason in found:
+            at = next((i for i, one in enumerate(joined) if _but(one, library) == _but(reason, library)), None)
+            if at is None:
+                joined.append(reason)
+            else:
+                versions = (*joined[at].chosen[library], *reason.chosen[library])
+                joined[at] = replace(joined[at], chosen={**joined[at].chosen, library: versions})
+        found = joined
+    return found
+
+
+def _but(reason: Reason, library: str) -> Reason:
+    """Give a reason without the releases of one library."""
+    chosen = {lib: () if lib == library else versions for lib, versions in reason.chosen.items()}
+    return replace(reason, chosen=chosen)
 
 
 def _habit(config: Traced, name: str) -> str:
@@ -189,9 +221,9 @@ def _habit(config: Traced, name: str) -> str:
         return "not known, it hangs on the version"
 
 
-def _known(ground: Ground, library: str, chosen: dict[str, Version]) -> bool:
+def _known(ground: Ground, library: str) -> bool:
     resolved = ground.versions.get(library)
-    return library in chosen or (resolved is not None and len(resolved.candidates) == 1)
+    return resolved is not None and len(resolved.candidates) == 1
 
 
 def where(value: Value) -> str:

@@ -300,11 +300,12 @@ def _standing(hits: list[Hit], trial: Trial) -> str:
         bad = {h.chosen[library] for h in hits if library in h.chosen}
         judged = sorted({c[library] for _, _, c in trial.judged if library in c})
         if bad and bad != set(judged):
-            parts.append(f"{library} {_runs(judged, bad)}")
+            parts.append(f"{library} {version_runs(judged, bad)}")
     return " with ".join(parts)
 
 
-def _runs(judged: list[Version], bad: set[Version]) -> str:
+def version_runs(judged: list[Version], bad: set[Version]) -> str:
+    """Give some of the judged versions, which are sorted, in words: `0.15.0 to 0.16.1, 0.18.0`."""
     runs: list[list[Version]] = []
     for before, version in zip([None, *judged], judged, strict=False):
         if version not in bad:
