@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from meshlint.cli.common import WithCommand, engine_options, given, settings_for, shared
+from meshlint.cli.common import WithCommand, engine_options, given, no_launch, settings_for, shared
 from meshlint.finding import Report, Severity
 
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github")
@@ -113,7 +113,7 @@ def _status(report: Report, fail_level: str, require_launch: bool, of_command: b
     if not report.coverage:
         looked = "the command behind `--` is no launch that meshlint knows"
         if not of_command:
-            looked = f"no launch is in scope ({report.files} files looked at)"
+            looked = no_launch(report.files)
         click.echo(f"meshlint: {looked}", err=True)
         return 2 if require_launch else 0
     return 0

@@ -148,3 +148,20 @@ def engine_options(settings: Settings, chosen: Given, **more: Any) -> Any:
         preview=chosen.preview,
         **more,
     )
+
+
+LOOKED_FOR = (
+    "shell scripts that start a training (.sh, .bash, .sbatch, .slurm), YAML configs (functional tests of Megatron-LM; "
+    "verl, NeMo-RL, Megatron-Bridge, ROLL, AReaL), and Python recipes and launchers (Megatron-Bridge, NeMo 2, slime)"
+)
+"""The forms of launches; `docs/surfaces.md` tells more of them."""
+
+
+def no_launch(files: int | None = None) -> str:
+    """Say that nothing was found, in how many files, and what was looked for."""
+    from meshlint.words import plural
+
+    if files == 0:
+        return f"no launch is in scope: there is no file to look at; meshlint looks for {LOOKED_FOR}"
+    where = f"in {plural(files, 'file')} " if files is not None else ""
+    return f"no launch is in scope: {where}meshlint looked for {LOOKED_FOR}"

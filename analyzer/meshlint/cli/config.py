@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from meshlint.cli.common import WithCommand, engine_options, given, settings_for, shared
+from meshlint.cli.common import WithCommand, engine_options, given, no_launch, settings_for, shared
 from meshlint.report.text import clean
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def command(
             for line in _lines(view, why, everything):
                 _say(line)
     if not views:
-        click.echo("meshlint: no launch is in scope", err=True)
+        click.echo(f"meshlint: {no_launch()}", err=True)
     return 0
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from meshlint.finding import Report
 from meshlint.report.style import Style
-from meshlint.report.text import clean, judged_share, lines, plural
+from meshlint.report.text import clean, judged_share, lines
+from meshlint.words import plural
 
 
 def render(report: Report, style: Style, verbose: bool = False) -> Iterator[str]:

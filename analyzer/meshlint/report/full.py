@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from meshlint.finding import Coverage, Finding, LaunchRef, NotJudged, Outcome, Report, Severity
 from meshlint.place import Span
 from meshlint.report.style import Style
-from meshlint.report.text import clean, judged_share, plural
+from meshlint.report.text import clean, judged_share
 from meshlint.report.text import lines as text_lines
+from meshlint.words import plural
 
 MAX_LAUNCHES = 5
 MAX_WIDTH = 160
@@ -173,7 +174,8 @@ def _codes(codes: set[str]) -> str:
 
 def _launch_coverage(one: Coverage) -> Iterator[str]:
     total = len(one.judged) + len(one.not_judged)
-    yield f"{clean(one.launch.identity)} ({one.framework}, {one.surface}): {len(one.judged)} of {total} rules judged"
+    who = f"{clean(one.launch.identity)} ({one.framework}, {one.surface})"
+    yield f"{who}: {len(one.judged)} of {plural(total, 'rule')} judged"
     grouped: dict[tuple[str, str], list[NotJudged]] = {}
     for stop in one.not_judged:
         grouped.setdefault((stop.field, stop.reason), []).append(stop)

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from meshlint.finding import Coverage
+from meshlint.words import plural
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
@@ -36,18 +37,11 @@ def _shown(char: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def plural(number: int, noun: str, many: str = "") -> str:
-    """Give `1 launch`, `2 launches`."""
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number} {many or noun + ('es' if noun.endswith(('ch', 's', 'x')) else 's')}"
-
-
 def judged_share(coverage: Sequence[Coverage]) -> str:
     """Give `22 of 24 rules judged, 2 not`; ranges where launches differ."""
     total = max(len(one.judged) + len(one.not_judged) for one in coverage)
     judged, stopped = ([len(getattr(one, name)) for one in coverage] for name in ("judged", "not_judged"))
-    return f"{_range(judged)} of {total} rules judged, {_range(stopped)} not"
+    return f"{_range(judged)} of {plural(total, 'rule')} judged, {_range(stopped)} not"
 
 
 def _range(numbers: list[int]) -> str:

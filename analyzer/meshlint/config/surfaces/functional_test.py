@@ -98,7 +98,8 @@ def _sites(path: str, context: Context) -> list[tuple[str, Site | None]]:
         by_world.setdefault(site.world.data, site)
     if len(by_world) < 2:
         return [("", next(iter(by_world.values()), None))]
-    return [(f" on {world} ranks", site) for world, site in sorted(by_world.items(), key=lambda item: str(item[0]))]
+    ordered = sorted(by_world.items(), key=lambda item: str(item[0]))
+    return [(f" on {world} {'rank' if world == 1 else 'ranks'}", site) for world, site in ordered]
 
 
 def _default_script(path: str) -> str:

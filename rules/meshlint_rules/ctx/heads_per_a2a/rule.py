@@ -8,6 +8,7 @@ from math import gcd
 from meshlint.config.attention import A2A_P2P, a2a_degree, builds_levels, comm_types, level_sizes, listed, uses_te_core
 from meshlint.config.packing import can_be_packed
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict
+from meshlint.words import plural
 
 
 class HeadsPerA2a(LaunchRule):
@@ -79,7 +80,7 @@ def _one(config: EffectiveConfig, comm: str, cp: int) -> Iterator[Verdict]:
     if heads % tp:
         return
     if heads // tp % degree:
-        have = f"num_attention_heads / tp = {heads} / {tp} = {heads // tp} heads"
+        have = f"num_attention_heads / tp = {heads} / {tp} = {plural(heads // tp, 'head')}"
         yield _verdict(config, comm, degree, have, heads // tp, _common(config, heads // tp, tp))
         return
     groups = heads if config.data("multi_latent_attention") else config.number("num_query_groups")
@@ -89,7 +90,7 @@ def _one(config: EffectiveConfig, comm: str, cp: int) -> Iterator[Verdict]:
             config,
             comm,
             degree,
-            f"max(num_query_groups / tp, 1) = {local} key-value groups",
+            f"max(num_query_groups / tp, 1) = {plural(local, 'key-value group')}",
             local,
             gcd(local, heads // tp),
         )

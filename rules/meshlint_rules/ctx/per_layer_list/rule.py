@@ -75,7 +75,7 @@ class PerLayerList(LaunchRule):
             Outcome.CRASH_START,
             at="cp_comm_type",
             fields=("num_layers", "context_parallel_size"),
-            fix=Fix(f"Give one entry for each of the {layers} layers, or a single word for all."),
+            fix=Fix(f"Give {layers}, one for each layer, or a single word for all."),
         )
 
 
