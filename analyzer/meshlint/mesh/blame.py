@@ -268,6 +268,12 @@ def _off(terms: Terms, side: Node) -> Node:
     return project(terms, side, lambda group: False) if side.shape in terms.joins.dead else terms.nil
 
 
+def _among_others(stuck: Stuck, run: Run) -> bool:
+    """Say whether an unknown group and another one are stuck together: they may be one and the same."""
+    groups = [stuck.group, *(item.group for item in run.stuck)]
+    return any(group.unknown for group in groups) and not all(group.may_equal(stuck.group) for group in groups)
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where a part stands: the loop around it, the uniform gates that enclose it, and the facts that all ranks know."""
@@ -491,7 +497,7 @@ class Judge:
             if verdict.run is None:
                 return
             found = blame(term, verdict.run, options)
-            if not self._is_balanced(found):
+            if not self._is_balanced(found) and self._divided_by(found):
                 fault = self._fault(found, verdict.run, term, context, grade)
                 fault = replace(fault, weak=fault.weak or verdict.doubtful, options=options)
                 if self._all_here(fault, place):
@@ -499,6 +505,13 @@ class Judge:
             if found.node is None or found.removed:
                 return
             options = replace(options, forced=(*options.forced, (gate_key(found.node), found.forced)))
+
+    def _divided_by(self, found: Blame) -> bool:
+        """Say whether the blamed gate can divide the stuck group: none but its own places do so to an unknown one."""
+        group = found.stuck.group
+        if not group.unknown:
+            return True
+        return found.node is not None and divides(condition_of(found.node), group, self.axes)
 
     def _is_balanced(self, found: Blame) -> bool:
         """Say whether a blamed gate is part of what was seen to balance."""
@@ -527,6 +540,7 @@ class Judge:
     def _fault(self, found: Blame, run: Run, term: Node, context: Node, grade: str) -> Fault:
         stuck, node = found.stuck, found.node
         weak = stuck.group.weak or (node is not None and weakly(condition_of(node), stuck.group, self.axes))
+        weak = weak or _among_others(stuck, run)
         also = tuple(item for item in run.stuck if item is not stuck)
         return Fault(node, stuck, run, term, context, grade, weak, found.forced, found.removed, also)
 

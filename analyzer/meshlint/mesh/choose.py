@@ -98,6 +98,8 @@ def _want(expr: Expr, wants: _Wants) -> None:
         wants.world = max([wants.world, *(_literal(arg) + 1 for arg in expr.args)])
     if expr.op in ("coord", "extent") and expr.args[0] != ALL:
         wants.masks.append(expr.args[0])
+    if expr.op in ("size", "global") and expr.args[0].unknown:
+        wants.masks.append(expr.args[0].dims)
     if expr.op == "grank" or (expr.op in ("atom", "recv") and not expr.local and expr.var not in (0, ALL)):
         wants.masks.append(expr.var)
     if expr.op in ("==", "<", "<=", "%"):
@@ -107,15 +109,24 @@ def _want(expr: Expr, wants: _Wants) -> None:
 def _sized(expr: Expr, wants: _Wants) -> None:
     left, right = expr.args
     for side, other in ((left, right), (right, left)):
-        if side.op not in ("coord", "rank", "extent"):
+        form, mask = _counted(side)
+        if not form:
             continue
-        mask = ALL if side.op == "rank" else side.args[0]
         sizes = wants.sizes if wants.sizes is not None else {}
         known = sizes.setdefault(mask, set())
         if other.op == "lit" and isinstance(other.args[0], int):
-            known |= _constant_sizes(side.op, expr.op, other.args[0])
-        elif side.op != "extent" and any(part.op == "extent" for part in parts((other,))):
+            known |= _constant_sizes(form, expr.op, other.args[0])
+        elif form != "extent" and any(part.op in ("extent", "size") for part in parts((other,))):
             known.add(-1)
+
+
+def _counted(side: Expr) -> tuple[str, int]:
+    """Give what a side of a test counts (`coord`, `rank`, `extent`) and along which dims; nothing for the rest."""
+    if side.op in ("grank", "size"):
+        return ("coord" if side.op == "grank" else "extent", side.args[0].dims) if side.args[0].unknown else ("", 0)
+    if side.op in ("coord", "extent"):
+        return side.op, side.args[0]
+    return ("rank", ALL) if side.op == "rank" else ("", 0)
 
 
 def _constant_sizes(side: str, op: str, constant: int) -> set[int]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from math import prod
+from zlib import crc32
 
 ALL = (1 << 32) - 1
 """Every leaf dim there is or may be: the dims of the world, and the var of a rank-local value."""
@@ -119,13 +120,24 @@ def _mask(indices: Iterable[int]) -> int:
     return mask
 
 
+_KNOWN = ("tp", "cp.0", "cp.1", "dp.0", "dp.1", "pp", "etp", "ep", "edp")
+_APART = tuple(range(len(_KNOWN), len(_KNOWN) + 8))
+
+UNKNOWN = _mask(_APART)
+"""Leaves that stand for groups of which only the identity is known: each such group has one of them to itself."""
+
 STANDARD = Axes(
-    leaves=("tp", "cp.0", "cp.1", "dp.0", "dp.1", "pp", "etp", "ep", "edp"),
+    leaves=(*_KNOWN, *(f"?{index}" for index in _APART)),
     children=(("cp", ("cp.0", "cp.1")), ("dp", ("dp.0", "dp.1"))),
-    dense=(0, 1, 2, 3, 4, 5),
-    expert=(6, 7, 8, 5),
+    dense=(0, 1, 2, 3, 4, 5, *_APART),
+    expert=(6, 7, 8, 5, *_APART),
 )
-"""The dims of megatron-core: `cp` hierarchical, `dp` inside (0) and across (1) optimizer instances."""
+"""The dims of megatron-core: `cp` hierarchical, `dp` inside (0) and across (1) optimizer instances; unknown groups."""
+
+
+def leaf_of(name: str) -> int:
+    """Give the mask of the leaf for an unknown group, by what tells the group from others: alike in every process."""
+    return 1 << _APART[crc32(name.encode()) % len(_APART)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,13 @@ def place(mesh: Mesh, rank: int) -> str:
 
 
 def _dim(mesh: Mesh, index: int) -> str:
-    """Name a leaf by its parent where no other leaf of the parent has ranks."""
+    """Name a leaf by its parent where no other leaf of the parent has ranks; that of an unknown group is a place."""
     leaf = mesh.axes.leaves[index]
+    if leaf.startswith("?"):
+        apart = [
+            other for other in mesh.axes.dense if mesh.axes.leaves[other].startswith("?") and mesh.sizes[other] > 1
+        ]
+        return "place" if len(apart) == 1 else f"place-{apart.index(index) + 1}."
     for parent, below in mesh.axes.children:
         if leaf in below and sum(mesh.sizes[mesh.axes.leaves.index(other)] > 1 for other in below) == 1:
             return parent

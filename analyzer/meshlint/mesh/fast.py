@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from meshlint.mesh.choose import parts
 from meshlint.mesh.dims import ALL, Axes, Overlap
 from meshlint.mesh.gate import Expr
 from meshlint.mesh.group import Group
@@ -23,9 +24,16 @@ def divides(condition: Expr, group: Group, axes: Axes) -> bool:
     """Say whether the value of `condition` can differ inside an instance of `group`."""
     if not condition.var:
         return False
+    if group.unknown:
+        return condition.local or names(condition, group)
     if group.lists is not None:
         return True
     return axes.overlap(condition.var, group.dims) is not Overlap.NONE
+
+
+def names(condition: Expr, group: Group) -> bool:
+    """Say whether a condition asks for the place in one group: all that can be said to divide an unknown one."""
+    return any(part.op in ("grank", "global") and group.may_equal(part.args[0]) for part in parts((condition,)))
 
 
 def weakly(condition: Expr, group: Group, axes: Axes) -> bool:

@@ -122,7 +122,7 @@ class Values:
 
     def group_rank(self, group: Group) -> Expr:
         """Make the place of a rank in its instance of `group`."""
-        if group.members is None and group.lists is None:
+        if group.members is None and group.lists is None and not group.unknown:
             return self.coord(group.dims, weak=group.weak)
         return self._make("grank", (group,), ALL if group.lists is not None else group.dims, weak=group.weak)
 
@@ -133,7 +133,7 @@ class Values:
 
     def size(self, group: Group) -> Expr:
         """Make the size of a rank's instance of `group`."""
-        if group.members is None and group.lists is None:
+        if group.members is None and group.lists is None and not group.unknown:
             return self.extent(group.dims)
         return self._make("size", (group,), 0, weak=group.weak)
 

@@ -2,7 +2,8 @@
 
 A group is a *name* for many instances: `dims` says over which leaves one instance varies, `members` which ranks have
 an instance at all (the embedding group: first and last stage), `lists` gives the instances as lists of ranks where the
-program says them itself. Which instance a rank is in is answered by `meshlint.mesh.evaluate`.
+program says them itself. A group that is only a value (`group` of a caller) has a leaf of its own and an identity.
+Which instance a rank is in is answered by `meshlint.mesh.evaluate`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from meshlint.mesh.dims import ALL
+from meshlint.mesh.dims import ALL, UNKNOWN
 
 if TYPE_CHECKING:
     from meshlint.mesh.gate import Expr
@@ -38,6 +39,11 @@ class Group:
         """The key of the partition alone: dims, members and lists."""
         members, lists = self.members, self.lists
         return (self.dims, -1 if members is None else members.id, -1 if lists is None else lists.id)
+
+    @property
+    def unknown(self) -> bool:
+        """Say whether nothing but the identity is known: not over which dims, nor how it lies to other groups."""
+        return self.dims != ALL and bool(self.dims & UNKNOWN)
 
     def may_equal(self, other: Group) -> bool:
         """Say whether both may be one communicator: equal partition, and no two known identities that differ."""

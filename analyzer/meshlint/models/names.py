@@ -26,6 +26,13 @@ MESH_DIMS: tuple[tuple[str, tuple[str, ...]], ...] = (
 GLOBAL_RANK = ("rank", "global_rank", "world_rank", "process_index", "global_rank_id")
 LOCAL_RANK = ("local_rank", "local_process_index")
 
+
+def is_group(name: str) -> bool:
+    """Say whether a name is that of a process group."""
+    bare = name.lstrip("_")
+    return bare in ("group", "pg", "process_group") or (bare.endswith(("_group", "_pg")) and bare != "param_group")
+
+
 SIZES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tensor_model_parallel_size", ("tp",)), ("pipeline_model_parallel_size", ("pp",)),
     ("context_parallel_size", ("cp",)), ("expert_model_parallel_size", ("ep",)),

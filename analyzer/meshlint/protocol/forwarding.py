@@ -139,15 +139,9 @@ def _dims_of(name: str) -> tuple[str, ...]:
 
 
 def _at_hand(engine: Engine, path: str, caller: Definition, named: set[str], dims: tuple[str, ...]) -> bool:
-    """Say whether a caller has the group: its function, class or the functions of its module name it.
-
-    A method's module counts by what stands outside of classes and functions.
-    """
+    """Say whether a caller has the group: its function or class names it, or what stands outside of both does."""
     facts = engine.linker.files[path]
-    if caller.owner >= 0:
-        near = [d for d in facts.definitions if d.owner == caller.owner or d.index == 0]
-    else:
-        near = [d for d in facts.definitions if d.owner < 0]
+    near = [d for d in facts.definitions if d.index == 0 or (caller.owner >= 0 and d.owner == caller.owner)]
     for definition in dict.fromkeys([caller.index, *(d.index for d in near)]):
         for word in _words(facts.definitions[definition].body):
             if word in named or (dims and _dims_of(word) == dims):

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from meshlint.mesh.gate import Expr, Origin, Values
 from meshlint.mesh.term import Nil, Terms, count
 from meshlint.mesh.term import Node as Term
+from meshlint.models import names as known
 from meshlint.models.entry import Entry
 from meshlint.models.registry import Models
 from meshlint.place import Span
@@ -30,6 +31,8 @@ MAX_CONTEXTS = 64
 """Ways in which one function calls another; further calls are opaque."""
 MAX_ALL_CONTEXTS = 256
 """Contexts of one function in all; further calls are opaque."""
+MAX_GROUPS = 64
+"""Contexts of one function above which groups that are not known are not told apart any more."""
 MAX_CALL_DEPTH = 16
 MAX_STEPS = 40_000
 """Statements walked for one root, calls included."""
@@ -233,7 +236,8 @@ class Engine:
             entry = self.models.find(target.name)
             if entry is not None and (entry.kind in _GETTERS or entry.composite):
                 return entry, []
-            return None, [(target.path, target.index)]
+            wrapper = entry if entry is not None and entry.kind == "op" else None
+            return wrapper, [(target.path, target.index)]
         if target is not None and target.kind == "class":
             names = ("__init__", "__enter__", "__exit__")
             made = [linker.method((target.path, target.index), name) for name in names]
@@ -271,7 +275,20 @@ class Engine:
             return None
         if func.path.startswith("torch/") or entry.kind in _GETTERS or entry.composite:
             return entry
-        return None
+        return entry if entry.kind == "op" and self._is_blind(func) else None
+
+    def _is_blind(self, func: Func) -> bool:
+        """Say whether a function that bears the name of an event shows none: it calls what is made at run time."""
+        key = (func.path, func.index)
+        asked = ("blind", key)
+        if not self._may_enter(asked) or not self._may_enter(key):
+            return False
+        definition = self.linker.definition(*key)
+
+        def walked() -> bool:
+            return self._walk(self.frame(func, definition, [], {}, None), key).is_nil
+
+        return bool(self._worked_out(asked, key, walked))
 
     def weakly(self, name: str) -> tuple[str, int] | None:
         """Give the one method that bears a name, for a receiver that is not known, if it can matter."""
@@ -424,10 +441,15 @@ class Engine:
                 value = Walker(
                     self, Frame(func.path, self.linker.definition(func.path, 0), {}, parent=func.frame)
                 ).eval(param.default)
-            if value is None or self._says_nothing(value):
+            if value is None or (self._says_nothing(value) and not self._is_group(func, param)):
                 value = self._unknown_argument(func.path, definition, param, value)
             frame.env[param.name] = value if value.text else replace(value, text=param.name)
         return frame
+
+    def _is_group(self, func: Func, param: Param) -> bool:
+        """Say whether an argument is kept for being one group among others, if there are not too many already."""
+        named = known.is_group(param.name) or param.name.endswith("mesh")
+        return named and self._contexts.get((func.path, func.index), 0) < MAX_GROUPS
 
     def _says_nothing(self, value: V) -> bool:
         """Say whether an argument is no more than an unknown, so that all such calls can share one summary."""
@@ -547,6 +569,8 @@ class Engine:
         if at_class is None:
             return self.domain.unknown(full, text=text)
         _path, node = at_class
+        if node == ("C", None):
+            return self.domain.by_name(name, full, text)
         if node[0] == "C" and not self.linker.stores(key, name):
             return self.domain.const(node[1], text)
         return V(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from meshlint.mesh.dims import ALL, STANDARD, Axes
-from meshlint.mesh.gate import ORIGIN_BITS, Expr, Origin, Values
+from meshlint.mesh.dims import ALL, STANDARD, Axes, leaf_of
+from meshlint.mesh.gate import ORIGIN_BITS, Expr, Origin, Values, show
 from meshlint.mesh.group import Group
 from meshlint.models import names as known
 from meshlint.protocol.link import Target
@@ -24,6 +24,10 @@ _UNKNOWN, _CONTRACT = ORIGIN_BITS[Origin.UNKNOWN], ORIGIN_BITS[Origin.CONTRACT]
 
 MAX_EXPR = 40
 """Atoms and operations kept in one value number; a larger one is folded into an opaque atom of the same var."""
+
+
+MAX_WAYS = 4
+"""Groups that one value may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,15 @@ class Grp:
     """A process group."""
 
     group: Group
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of two process groups, by a condition."""
+
+    condition: Expr
+    then: Grp | OneOf
+    otherwise: Grp | OneOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +175,7 @@ class Domain:
     axes: Axes = STANDARD
     fresh: int = 0
     _masks: dict[tuple[str, ...], int] = field(default_factory=dict)
+    _groups: dict[int, Group] = field(default_factory=dict)
 
     def mask(self, dims: tuple[str, ...]) -> int:
         """Give the mask of dims by name."""
@@ -216,6 +230,9 @@ class Domain:
             return self.of(values.coord(ALL, weak=True), text=text)
         if bare in known.WORLD_SIZE:
             return self.of(values.world(), text=text)
+        if bare.endswith("_mesh") and bare.removesuffix("_mesh") in dict(known.MESH_DIMS):
+            mesh = MeshOf(self.mask(dict(known.MESH_DIMS)[bare.removesuffix("_mesh")]), weak=True)
+            return V(values.atom(key, Origin.UNKNOWN), mesh, text=text or name)
         for ending in ("_rank", "_group", "_pg", "_process_group", "_world_size", "_size"):
             if not bare.endswith(ending):
                 continue
@@ -229,6 +246,18 @@ class Domain:
                 return self.of(values.extent(mask), text=text)
             return V(values.atom(key, Origin.UNKNOWN), Grp(Group(mask, name=name, weak=True)), text=text)
         return self.unknown(key, text=text)
+
+    def group_of(self, value: V) -> Group | None:
+        """Give the group that a value is where no more is known than that it is one: the same value, the same group."""
+        expr = value.expr
+        if expr.local or expr.op not in ("atom", "ite") or (expr.op == "atom" and expr.args[2]):
+            return None
+        made = self._groups.get(expr.id)
+        if made is None:
+            text = value.text or "given"
+            made = Group(leaf_of(show(expr)), identity=f":{expr.id}", name=text.rpartition(":")[2])
+            self._groups[expr.id] = made
+        return made
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -257,7 +286,7 @@ class Domain:
             return self.values.lit(bool(value.data.items))
         if isinstance(value.data, Map) and not value.data.rest and value.data.items:
             return self.values.lit(True)
-        if isinstance(value.data, Grp | Func | Instance | Klass | Module | Work):
+        if isinstance(value.data, Grp | OneOf | Func | Instance | Klass | Module | Work):
             return self.values.negate(self.is_none(value))
         if value.null is not None and value.null.op != "lit" and value.expr.op in ("atom", "recv"):
             return self.values.negate(value.null)
@@ -307,6 +336,8 @@ class Domain:
                 data = otherwise.data
         if isinstance(data, Seq | Map) and null.op != "lit":
             data = None
+        if data is None and isinstance(then.data, Grp | OneOf) and isinstance(otherwise.data, Grp | OneOf):
+            data = one_of(condition, then.data, otherwise.data)
         expr = self.small(self.values.choose(condition, then.expr, otherwise.expr))
         label = min(then.label, otherwise.label, key=lambda name: (not name, name.startswith("~")))
         empty = [v for v in (then, otherwise) if v.expr.op == "lit" and v.expr.args[0] is None]
@@ -356,6 +387,17 @@ class Domain:
         if expr.op == "atom" and not expr.args[2]:
             return self.values.atom(expr.args[0], expr.args[1], var=expr.var, count=True, weak=expr.weak)
         return expr
+
+
+def one_of(condition: Expr, then: Grp | OneOf, otherwise: Grp | OneOf) -> OneOf | None:
+    """Join two groups; None where there would be too many."""
+    if _ways(then) + _ways(otherwise) > MAX_WAYS:
+        return None
+    return OneOf(condition, then, otherwise)
+
+
+def _ways(group: Grp | OneOf) -> int:
+    return 1 if isinstance(group, Grp) else _ways(group.then) + _ways(group.otherwise)
 
 
 def _size(expr: Expr, cap: int) -> int:

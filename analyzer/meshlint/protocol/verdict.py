@@ -428,6 +428,8 @@ class Verdicts:
 
     def label(self, group: Group) -> str:
         """Name a group as messages do."""
+        if group.unknown:
+            return f"`{group.name}`"
         return group.identity if group.identity and ":" not in group.identity else self.axes.label(group.dims)
 
     def _severity(self, fault: Fault, facts: Row, code: str) -> Severity:

@@ -48,6 +48,7 @@ from meshlint.protocol.values import (
     Map,
     MeshOf,
     Module,
+    OneOf,
     RanksOf,
     Seq,
     V,
@@ -1175,6 +1176,9 @@ class Walker:
 
     def modelled(self, entry: Entry, args: list[V], kwargs: dict[str, V], node: Node | None, text: str) -> V:
         """Apply a library model."""
+        given = _argument(entry.group, args, kwargs)
+        if given is not None and isinstance(given.data, OneOf):
+            return self.modelled_each(entry, given, args, kwargs, node, text)
         group, mask = self.entry_group(entry, args, kwargs)
         values = self.values
         kind = entry.kind
@@ -1185,14 +1189,15 @@ class Walker:
         if kind in ("rank", "size", "first", "last", "source", "ranks", "member", "group") and group is None:
             return self.domain.unknown(self.key(text), text=text)
         if kind == "rank" and group is not None:
-            made = values.coord(mask, weak=True) if entry.weak else values.group_rank(group)
+            known_only = entry.weak and not group.unknown
+            made = values.coord(mask, weak=True) if known_only else values.group_rank(group)
             return self.domain.of(made, text=text)
         if kind == "size" and group is not None:
             return self.domain.of(values.size(group), text=text)
         if kind == "group" and group is not None:
             return V(values.atom(f"group {group.name}", Origin.UNKNOWN), Grp(group), self.no, text=text)
         if kind in ("first", "last") and group is not None:
-            if group.lists is not None or group.members is not None:
+            if group.lists is not None or group.members is not None or group.unknown:
                 place = values.group_rank(group)
                 last = values.arithmetic("-", values.size(group), 1)
                 return self.domain.of(values.compare("==", place, 0 if kind == "first" else last), text=text)
@@ -1202,7 +1207,7 @@ class Walker:
             return self.domain.const(True)
         if kind == "ranks" and group is not None:
             return self.domain.of(values.atom(f"ranks of #{mask} {text}", Origin.UNKNOWN), RanksOf(group), text)
-        if kind == "member" and group is not None:
+        if kind == "member" and group is not None and not group.unknown:
             return self.domain.of(values.member(group), text=text)
         if kind == "source" and group is not None:
             if entry.place == "argument":
@@ -1223,6 +1228,34 @@ class Walker:
         if kind == "object":
             return self.domain.unknown(text, nonnull=True, text=text)
         return self.domain.unknown(f"{text}()", text=f"{text}()")
+
+    def modelled_each(
+        self, entry: Entry, given: V, args: list[V], kwargs: dict[str, V], node: Node | None, text: str
+    ) -> V:
+        """Apply a model whose group is one of two: an event on the one or on the other."""
+        frame, way = self.frame, given.data
+        outer = frame.items
+        sides: list[list[Item]] = []
+        results: list[V] = []
+        for data in (way.then, way.otherwise):
+            frame.items = []
+            one = replace(given, data=data)
+            results.append(
+                self.modelled(
+                    entry,
+                    [one if arg is given else arg for arg in args],
+                    {name: one if arg is given else arg for name, arg in kwargs.items()},
+                    node,
+                    text,
+                )
+            )
+            sides.append(frame.items)
+        frame.items = outer
+        if sides[0] or sides[1]:
+            line = node[4] if node is not None else frame.definition.line
+            gate = Gate(self.site(line, 1, "which group"), "ternary", "", True, line)
+            outer.append(AltItem(way.condition, sides[0], sides[1], gate))
+        return self.domain.join(way.condition, results[0], results[1])
 
     def makes_none(self, entry: Entry, kwargs: dict[str, V], node: Node | None) -> bool:
         """Say whether a modelled event is none here: switched off, or of a model that is wrapped only later on."""
@@ -1253,7 +1286,8 @@ class Walker:
             if isinstance(given.data, MeshOf):
                 group = Group(given.data.dims, weak=given.data.weak)
                 return group, group.dims
-            return None, 0
+            made = self.domain.group_of(given)
+            return (None, 0) if made is None else (made, made.dims)
         if not entry.dims:
             return (WORLD, ALL) if given is not None or entry.group != (-1, "") else (None, 0)
         mask = self.domain.mask(entry.dims)
@@ -1295,7 +1329,7 @@ class Walker:
             if handle:
                 facts["handle"] = handle
             self.frame.items.append(OpItem(entry.op, group, site, facts))
-        dims = ALL if group is None else group.dims
+        dims = ALL if group is None or group.unknown else group.dims
         if entry.effect in ("in-place", "list") and payload_node is not None:
             self.clear(payload_node, dims, call, None if group is None else (entry.op, site))
         if entry.effect == "returns":
@@ -1401,6 +1435,13 @@ class Walker:
             return self.domain.of(make(data.group))
         if isinstance(data, MeshOf):
             return self.mesh_method(data, name, node)
+        if name == "rank" and data is None and not node[2] and known.is_group(base.text.rpartition(".")[2]):
+            group = self.domain.group_of(base)
+            return None if group is None else self.domain.of(self.values.group_rank(group))
+        if name == "get_local_rank" and data is None and base.text.endswith("mesh"):
+            args, kwargs = self.arguments(node)
+            group = self.domain.group_of(self.pure(f"{base.text}.get_group", args, kwargs, base, node))
+            return None if group is None else self.domain.of(self.values.group_rank(group))
         if isinstance(data, Work) and name == "wait":
             self.frame.items.append(WaitItem(data.handle, self.call_site(node)))
             return self.domain.const(None)
@@ -1645,6 +1686,8 @@ def atoms_in(expr: Expr) -> bool:
 
 def _may_be_root(entry: Entry, group: Group, root: Expr) -> bool:
     """Say whether a root is kept: one that varies on the group only where more than a name says so, and no peer."""
+    if group.unknown:
+        return root.op == "global" and group.may_equal(root.args[0])
     return not root.var & group.dims or (not root.weak and entry.op not in SENDS | RECEIVES)
 
 
