@@ -220,13 +220,18 @@ def edits(root: Path, target: Target, fault: Fault) -> list[Change]:
     changes, missing = [], {}
     for name, data in fault.settings.items():
         value = target.value(name)
-        if not value.is_unknown and value.data == data:
+        if not value.is_unknown and value.data == data and not _follows(value):
             continue
         if _replaceable(value):
             changes.append(_replace(root, target, value, data))
         else:
             missing[name] = data
     return changes + ([_insert(root, target, missing)] if missing else [])
+
+
+def _follows(value: Value) -> bool:
+    """Say whether a value follows from others, so that it changes with what else the fault writes."""
+    return any(origin.kind is Kind.DERIVED for origin in value.origins)
 
 
 def _replaceable(value: Value) -> bool:

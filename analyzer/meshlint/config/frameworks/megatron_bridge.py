@@ -152,12 +152,21 @@ def _fine_tunes(data: Data) -> Data:
     raise ValueError(f"it is not known whether {name} is fine-tuning data")
 
 
+ENERGON_BUFFER = "dataset.packing_buffer_size"
+
+
 def _packs(config: EffectiveConfig) -> Value | None:
-    """Derive `packed_sequences`: a packed size in the specs packs, before 0.6 without a switch beside it."""
-    size = config.launch.find("dataset.packed_sequence_specs.packed_sequence_size")
-    if size is None or size.is_unknown:
-        return size
-    return derived_from(True, "packed_sequence_specs is given", size) if _positive(size.data) else None
+    """Derive `packed_sequences`: a packed size in the specs packs, before 0.6 without a switch beside it.
+
+    So does a packing buffer of Energon, after 0.6 (067f987df training/config.py:1270, :1367).
+    """
+    for key in ("dataset.packed_sequence_specs.packed_sequence_size", ENERGON_BUFFER):
+        size = config.launch.find(key)
+        if size is not None and size.is_unknown:
+            return size
+        if size is not None and _positive(size.data):
+            return derived_from(True, f"{key.split('.')[1]} is given", size)
+    return None
 
 
 def _positive(data: Data) -> bool:
@@ -210,7 +219,7 @@ def _validates_sizes(config: EffectiveConfig) -> bool:
 
 def _pads(config: EffectiveConfig) -> str:
     """Say what packed sequences are padded to: packing in the batch pads by itself (main, training/config.py:1359)."""
-    keys = ("dataset.enable_in_batch_packing", "dataset.pack_sequences_in_batch")
+    keys = ("dataset.enable_in_batch_packing", "dataset.pack_sequences_in_batch", ENERGON_BUFFER)
     values = [value for key in keys if (value := config.launch.find(key)) is not None]
     return (
         "lcm(2*cp,cp*tp)"
