@@ -96,6 +96,8 @@ def switched_off(engine: Engine, path: str, definition: Definition) -> Iterator[
     for param in optional:
         if not any(_guards(engine, path, definition, node, param.name) for node in definition.body):
             continue
+        if _agrees_elsewhere(engine, path, definition, param.name):
+            continue
         with_it: list[tuple[str, Definition, Node]] = []
         without: list[tuple[str, Definition, Node]] = []
         for caller_path, index in engine.callers(path, definition.index):
@@ -114,6 +116,16 @@ def switched_off(engine: Engine, path: str, definition: Definition) -> Iterator[
                 if _pinned(engine, caller_path, caller, caller.body, call, dims):
                     continue
                 yield Omitted(_span(caller_path, call), caller.qualname, param.name, definition.name, other)
+
+
+def _agrees_elsewhere(engine: Engine, path: str, definition: Definition, name: str) -> bool:
+    """Say whether a function makes a collective without the group too: then the group only widens the agreement."""
+    for call in calls(definition.body):
+        entry, _ = engine.callee(path, definition, dotted(call[1]))
+        uses = ("N", name) in call[2] or any(value == ("N", name) for _, value in call[3])
+        if entry is not None and entry.kind == "op" and not uses:
+            return True
+    return False
 
 
 def _given_names(definition: Definition, name: str, call: Node) -> Iterator[str]:
@@ -139,9 +151,15 @@ def _dims_of(name: str) -> tuple[str, ...]:
 
 
 def _at_hand(engine: Engine, path: str, caller: Definition, named: set[str], dims: tuple[str, ...]) -> bool:
-    """Say whether a caller has the group: its function or class names it, or what stands outside of both does."""
+    """Say whether a caller has the group: its function, class or the functions of its module name it.
+
+    A method's module counts by what stands outside of classes and functions.
+    """
     facts = engine.linker.files[path]
-    near = [d for d in facts.definitions if d.index == 0 or (caller.owner >= 0 and d.owner == caller.owner)]
+    if caller.owner >= 0:
+        near = [d for d in facts.definitions if d.owner == caller.owner or d.index == 0]
+    else:
+        near = [d for d in facts.definitions if d.owner < 0]
     for definition in dict.fromkeys([caller.index, *(d.index for d in near)]):
         for word in _words(facts.definitions[definition].body):
             if word in named or (dims and _dims_of(word) == dims):

@@ -254,8 +254,8 @@ class Domain:
             return None
         made = self._groups.get(expr.id)
         if made is None:
-            text = value.text or "given"
-            made = Group(leaf_of(show(expr)), identity=f":{expr.id}", name=text.rpartition(":")[2])
+            text = (value.text or "given").rpartition(":")[2]
+            made = Group(leaf_of(show(expr)), identity=f":{expr.id}", name=".".join(text.split(".")[-2:]))
             self._groups[expr.id] = made
         return made
 
