@@ -58,6 +58,17 @@ def assignments(_: click.Context, option: click.Parameter, values: tuple[str, ..
     return split
 
 
+def variables(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """Split each NAME=VALUE, and refuse a name that no variable of the environment has."""
+    from meshlint.settings.read import is_variable
+
+    split = assignments(context, option, values)
+    for name in split:
+        if not is_variable(name):
+            raise click.BadParameter(f"no variable of the environment is named `{name}`", param=option)
+    return split
+
+
 def words(values: tuple[str, ...]) -> tuple[str, ...]:
     """Split lists given with commas, or several times."""
     return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
@@ -78,7 +89,7 @@ def shared(function: Function) -> Function:
             "--env",
             "environment",
             multiple=True,
-            callback=assignments,
+            callback=variables,
             metavar="NAME=VALUE",
             help="Set a variable at launch.",
         ),

@@ -17,6 +17,7 @@ from meshlint.engine.options import Options, UsageError
 from meshlint.place import Span
 from meshlint.sources.discover import Scope
 from meshlint.sources.tree import Tree, Unreadable
+from meshlint.words import meant
 
 MAX_VARIANTS = 16
 """Variants of one launch that are judged."""
@@ -38,9 +39,13 @@ def context_of(scope: Scope, options: Options) -> Context:
     """Make what the readers share; raises UsageError for a pin that is no version."""
     settings = options.settings
     environment = {k: Value(State.SET, v, (_setting(f"environment {k}"),)) for k, v in settings.environment.items()}
-    _check_gpu(options.gpu or settings.gpu, "--gpu" if options.gpu else "gpu in the settings")
-    wanted = {**settings.versions, **options.pins}
-    pins = tuple(_pin(lib, text, "--pin" if lib in options.pins else "versions") for lib, text in wanted.items())
+    _check_gpu(settings.gpu, settings.where("gpu"))
+    _check_gpu(options.gpu, "--gpu")
+    in_file = {
+        lib: _pin(lib, text, "versions", settings.where("versions", lib)) for lib, text in settings.versions.items()
+    }
+    given = {lib: _pin(lib, text, "--pin", "--pin") for lib, text in options.pins.items()}
+    pins = tuple({**in_file, **given}.values())
     return Context(
         tree=Tree(scope.root, scope.roots),
         files=scope.files,
@@ -63,12 +68,10 @@ GPUS = (
 def _check_gpu(name: str, source: str) -> None:
     """Refuse a GPU that is none; raises UsageError."""
     if name and name.upper() not in GPUS:
-        raise UsageError(f"there is no GPU `{name}` ({source}); there are {', '.join(GPUS)}")
+        raise UsageError(f"{source}: there is no GPU `{name}`{meant(name.upper(), GPUS)}")
 
 
-def _pin(library: str, text: str, source: str) -> Pin:
-    from difflib import get_close_matches
-
+def _pin(library: str, text: str, source: str, place: str) -> Pin:
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
     from packaging.version import InvalidVersion, Version
 
@@ -77,9 +80,8 @@ def _pin(library: str, text: str, source: str) -> Pin:
 
     library = ALIASES.get(library, library)
     if library not in RELEASES:
-        near = get_close_matches(library, sorted(RELEASES), 1, 0.4)
-        hint = f"; did you mean `{near[0]}`?" if near else f"; there are {', '.join(sorted(RELEASES))}"
-        raise UsageError(f"there is no library `{library}` whose version is judged ({source}){hint}")
+        hint = meant(library, sorted(RELEASES), cutoff=0.4)
+        raise UsageError(f"{place}: there is no library `{library}` whose version is judged{hint}")
     specifier = text if text[:1] in ("<", ">", "=", "!", "~") else f"=={text}"
     try:
         SpecifierSet(specifier)
@@ -87,7 +89,7 @@ def _pin(library: str, text: str, source: str) -> Pin:
             Version(text)
     except (InvalidSpecifier, InvalidVersion):
         raise UsageError(
-            f"`{text}` is neither a version nor a specifier set such as `>=0.15` ({source} {library})"
+            f"{place}: `{text}` is neither a version of {library} nor a specifier set such as `>=0.15`"
         ) from None
     origin = Origin(Kind.OPTION, text=f"{source} {library}={text}", note=source)
     return Pin(library, specifier, Value(State.SET, text, (origin,)))

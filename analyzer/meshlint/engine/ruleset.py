@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from meshlint.engine.packs import packs
 from meshlint.finding import RuleInfo
 from meshlint.rule import LaunchRule, ProgramRule, Rule
+from meshlint.words import meant
 
 
 class UnknownRule(Exception):  # noqa: N818 - shown as one sentence
@@ -65,6 +66,11 @@ def narrow(
     return RuleSet(rules, frozenset(wanted))
 
 
+def codes(rules: tuple[type[Rule], ...], words: Iterable[str]) -> frozenset[str]:
+    """Give the codes that words name, those of rules in preview too; raises UnknownRule."""
+    return frozenset(_matches(rules, words, True))
+
+
 def _matches(rules: tuple[type[Rule], ...], words: Iterable[str], preview: bool) -> set[str]:
     found: set[str] = set()
     for word in words:
@@ -79,11 +85,7 @@ def _matches(rules: tuple[type[Rule], ...], words: Iterable[str], preview: bool)
 
 def nearest(rules: Iterable[type[Rule]], word: str) -> str:
     """Give `; did you mean X?`, or nothing where no code is near."""
-    from difflib import get_close_matches
-
-    names = [n for rule in rules for n in (rule.code, rule.slug, rule.family())]
-    near = get_close_matches(word, sorted(set(names)), 1) or get_close_matches(word.upper(), sorted(set(names)), 1)
-    return f"; did you mean `{near[0]}`?" if near else ""
+    return meant(word, sorted({n for rule in rules for n in (rule.code, rule.slug, rule.family())}), tell_all=False)
 
 
 def describe(rules: Iterable[type[Rule]]) -> tuple[RuleInfo, ...]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from meshlint.engine.options import Options, UsageError
+from meshlint.engine.patterns import check_pattern
 from meshlint.finding import Report
 from meshlint.sources.discover import Scope, discover
 from meshlint.sources.tree import Tree, Unreadable
@@ -57,11 +58,11 @@ PROGRAMS = (".py", ".sh", ".bash", ".sbatch", ".slurm")
 def scope_of(paths: Sequence[str], options: Options) -> Scope:
     """Find the files; raises UsageError for a path that does not exist."""
     settings = options.settings
-    patterns = (*settings.exclude, *options.exclude)
-    for pattern in patterns:
-        if "[" in pattern and "]" not in pattern[pattern.index("[") + 2 :]:
-            raise UsageError(f"the pattern `{pattern}` to exclude opens a `[` that nothing closes")
-    scope = discover(paths, options.cwd, patterns, settings.base)
+    for pattern in settings.exclude:
+        check_pattern(pattern, settings.where("exclude"))
+    for pattern in options.exclude:
+        check_pattern(pattern, "--exclude")
+    scope = discover(paths, options.cwd, (*settings.exclude, *options.exclude), settings.base)
     if scope.missing:
         raise UsageError(f"there is no file or folder `{scope.missing[0]}`")
     return scope

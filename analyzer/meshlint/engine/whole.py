@@ -18,12 +18,14 @@ from meshlint.engine.house import problem_findings
 from meshlint.engine.judge import Ground, Judgement, judge
 from meshlint.engine.merge import Judged, merge
 from meshlint.engine.options import Options, UsageError
+from meshlint.engine.patterns import check_pattern
 from meshlint.engine.program import check_program
 from meshlint.engine.ruleset import RuleSet
 from meshlint.engine.suppress import Suppressions, house_findings
 from meshlint.finding import Coverage, Report
 from meshlint.place import Span
-from meshlint.rule import LaunchRule
+from meshlint.rule import LaunchRule, Rule
+from meshlint.settings.model import Settings
 from meshlint.sources.discover import Scope
 
 
@@ -73,6 +75,7 @@ def choose(options: Options) -> tuple[RuleSet, list[str]]:
     """Choose the rules, by the command line before the settings; the notes say what cancels what."""
     settings = options.settings
     rules = ruleset.load()
+    _check_settings(settings, rules)
     select = options.select if options.select is not None else settings.select
     extend = (*settings.extend_select, *options.extend_select)
     try:
@@ -86,6 +89,36 @@ def choose(options: Options) -> tuple[RuleSet, list[str]]:
     cancelled = sorted(explicit - chosen.selected) if settings.ignore else []
     notes = [f"{', '.join(cancelled)} was selected, but {settings.file} ignores it"] if cancelled else []
     return chosen, notes
+
+
+def _check_settings(settings: Settings, rules: tuple[type[Rule], ...]) -> None:
+    """Refuse codes that no rule has, patterns that match nothing, and models of no function; raises UsageError."""
+    words: list[tuple[str, str, Sequence[str]]] = [
+        ("select", "", settings.select or ()),
+        ("extend-select", "", settings.extend_select),
+        ("ignore", "", settings.ignore),
+        *(("per-file-ignores", pattern, codes) for pattern, codes in settings.per_file_ignores.items()),
+    ]
+    for key, part, codes in words:
+        where = settings.where(key, part)
+        if part or key == "per-file-ignores":
+            check_pattern(part, where, alone=True)
+        try:
+            ruleset.codes(rules, codes)
+        except ruleset.UnknownRule as error:
+            raise UsageError(f"{where}: {error}") from None
+    if settings.models:
+        _check_models(settings)
+
+
+def _check_models(settings: Settings) -> None:
+    from meshlint.models.entry import ModelError
+    from meshlint.protocol.program import user_models
+
+    try:
+        user_models(settings.models)
+    except ModelError as error:
+        raise UsageError(f"{settings.where('models')}: `models`: {error}") from None
 
 
 @dataclass(slots=True)
@@ -157,7 +190,7 @@ def _report(scope: Scope, context: Context, options: Options, rules: RuleSet, ou
     complete = not rules.narrowed and not scope.named and scope.asked == scope.files
     read = sorted({path for one in outcome.judgements for path in one.reads} & set(scope.asked))
     judged += house_findings(suppressions, read, outcome.judgements, complete)
-    findings = merge(_kept(judged, scope, options))
+    findings = merge(_kept(judged, scope, options, rules))
     return Report(
         version=__version__,
         findings=tuple(findings),
@@ -176,7 +209,7 @@ def _place(coverage: Coverage) -> tuple[Span, str]:
     return (coverage.launch.span, coverage.launch.identity)
 
 
-def _kept(judged: list[Judged], scope: Scope, options: Options) -> list[Judged]:
+def _kept(judged: list[Judged], scope: Scope, options: Options, rules: RuleSet) -> list[Judged]:
     """Leave out what `per-file-ignores` names."""
     table = options.settings.per_file_ignores
     if not table:
@@ -184,14 +217,11 @@ def _kept(judged: list[Judged], scope: Scope, options: Options) -> list[Judged]:
     from pathspec import GitIgnoreSpec
 
     base = options.settings.base or scope.root
-    specs = [(GitIgnoreSpec.from_lines([pattern]), codes) for pattern, codes in table.items()]
+    specs = [(GitIgnoreSpec.from_lines([p]), ruleset.codes(rules.rules, words)) for p, words in table.items()]
 
     def kept(one: Judged) -> bool:
-        code = one.finding.code
         file = scope.root / one.finding.span.path
         relative = file.relative_to(base).as_posix() if file.is_relative_to(base) else one.finding.span.path
-        return not any(
-            spec.match_file(relative) and {code, code.rstrip("0123456789"), "ALL"} & set(codes) for spec, codes in specs
-        )
+        return not any(one.finding.code in codes and spec.match_file(relative) for spec, codes in specs)
 
     return [one for one in judged if kept(one)]

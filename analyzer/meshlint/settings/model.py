@@ -40,3 +40,14 @@ class Settings:
     def base(self) -> Path | None:
         """Give the folder that the patterns count from."""
         return self.file.parent if self.file is not None else None
+
+    def where(self, key: str, part: str = "") -> str:
+        """Give `file:line` of a key, or of one entry of its table."""
+        return place(self.file, self.lines, key, part)
+
+
+def place(file: Path | None, lines: Mapping[str, int], key: str, part: str = "") -> str:
+    """Give `file:line` of a setting: that of its entry, else of the key, else of the first entry; else the file."""
+    first = next((line for name, line in lines.items() if name.startswith(f"{key}.")), 0)
+    line = lines.get(f"{key}.{part}", 0) or lines.get(key, 0) or first
+    return f"{file}:{line}" if line else str(file)

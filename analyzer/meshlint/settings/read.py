@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from meshlint.settings.model import Settings, SettingsError
+from meshlint.settings.model import Settings, SettingsError, place
+from meshlint.words import meant
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -47,9 +49,18 @@ def load(file: Path) -> Settings:
     header = ""
     if file.name == PROJECT_FILE:
         header = "tool.meshlint"
-        data = data.get("tool", {}).get("meshlint", {})
+        data = _table_of(file, data, "tool", "meshlint")
     lines = dict(_lines(text, header))
     return _build(data, file, lines)
+
+
+def _table_of(file: Path, data: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Give an inner table, empty where there is none; raises SettingsError for something else of its name."""
+    for name in names:
+        data = data.get(name, {})
+        if not isinstance(data, dict):
+            raise SettingsError(f"{file}: `{name}` must be a table")
+    return data
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -95,7 +106,7 @@ def _lines(text: str, header: str) -> Iterator[tuple[str, int]]:
             table = bare.strip("[] \t").split("]")[0].replace('"', "").replace("'", "").replace(" ", "")
             name = table
         elif "=" in bare and not bare.startswith("#"):
-            key = bare.split("=", 1)[0].strip().strip("\"'")
+            key = _key(bare)
             name = f"{table}.{key}" if table else key
         else:
             continue
@@ -103,6 +114,12 @@ def _lines(text: str, header: str) -> Iterator[tuple[str, int]]:
             yield name, number
         elif name.startswith(f"{header}."):
             yield name[len(header) + 1 :], number
+
+
+def _key(bare: str) -> str:
+    """Give the key that a line begins with, without its quotes."""
+    end = bare.find(bare[0], 1) if bare[0] in "\"'" else -1
+    return bare[1:end] if end > 0 else bare.split("=", 1)[0].strip()
 
 
 def _strings(data: Any) -> tuple[str, ...]:
@@ -149,20 +166,41 @@ def _tables(data: Any) -> tuple[Mapping[str, Any], ...]:
 
 def _string_table(data: Any) -> Mapping[str, str]:
     table = _table(data)
-    if not all(isinstance(value, str) for value in table.values()):
-        raise ValueError("a table of strings")
+    for key, value in table.items():
+        if not isinstance(value, str):
+            raise ValueError("a table of strings", key)
     return dict(table)
 
 
 def _scalar_table(data: Any) -> Mapping[str, str]:
     table = _table(data)
-    if not all(isinstance(value, str | int | float) for value in table.values()):
-        raise ValueError("a table of strings and numbers")
+    for key, value in table.items():
+        if not isinstance(value, str | int | float) or isinstance(value, bool):
+            raise ValueError("a table of strings and numbers", key)
+        if not is_variable(key):
+            raise ValueError(f"a table of variables of the environment, and none is named `{key}`", key)
     return {key: str(value) for key, value in table.items()}
 
 
+def is_variable(name: str) -> bool:
+    """Say whether a variable of the environment can have this name in a shell."""
+    return name.isascii() and name.isidentifier()
+
+
+def _folder(data: Any) -> str:
+    """Give the name of a folder; whether a file lies there is seen where the settings are built."""
+    name = _string(data)
+    if not name.strip() or "\0" in name:
+        raise ValueError("the name of a folder")
+    return name
+
+
 def _codes_table(data: Any) -> Mapping[str, tuple[str, ...]]:
-    return {key: _strings(value) for key, value in _table(data).items()}
+    table = _table(data)
+    for key, value in table.items():
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise ValueError("a table of lists of strings", key)
+    return {key: tuple(value) for key, value in table.items()}
 
 
 KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
@@ -177,7 +215,7 @@ KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "world-size": ("the number of ranks of every launch", _positive),
     "gpu": ("the GPU of the cluster, such as H100", _string),
     "preview": ("whether rules in preview are judged too", _bool),
-    "cache-dir": ("where results are kept between runs", _string),
+    "cache-dir": ("where results are kept between runs", _folder),
     "models": ("an array of tables that describe functions of your own code", _tables),
 }
 """Each key: what it says, and its reader, which raises ValueError with what it wants."""
@@ -186,18 +224,29 @@ KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
 def _build(data: Mapping[str, Any], file: Path, lines: Mapping[str, int]) -> Settings:
     values: dict[str, Any] = {}
     for key, value in data.items():
-        where = f"{file}:{lines[key]}" if key in lines else str(file)
         if key not in KEYS:
-            raise SettingsError(f"{where}: there is no setting `{key}`{_suggestion(key)}")
+            hint = meant(key.replace("_", "-"), KEYS)
+            raise SettingsError(f"{place(file, lines, key)}: there is no setting `{key}`{hint}")
         try:
             values[key.replace("-", "_")] = KEYS[key][1](value)
         except ValueError as error:
-            raise SettingsError(f"{where}: `{key}` must be {error}") from None
-    return Settings(**values, file=file, lines=lines)
+            wanted, *part = error.args
+            raise SettingsError(f"{place(file, lines, key, *part)}: `{key}` must be {wanted}") from None
+    settings = Settings(**values, file=file, lines=lines)
+    _check_folder(settings)
+    return settings
 
 
-def _suggestion(key: str) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(key.replace("_", "-"), KEYS, 1)
-    return f"; did you mean `{near[0]}`?" if near else f" (there are: {', '.join(KEYS)})"
+def _check_folder(settings: Settings) -> None:
+    """Refuse a cache folder that is a file, or lies in one; raises SettingsError."""
+    if not settings.cache_dir or settings.base is None:
+        return
+    try:
+        folder = settings.base / Path(settings.cache_dir).expanduser()
+    except RuntimeError:  # the home folder of nobody
+        raise SettingsError(
+            f"{settings.where('cache-dir')}: `cache-dir` begins with a home folder that is none"
+        ) from None
+    nearest = next((path for path in (folder, *folder.parents) if os.path.lexists(path)), None)
+    if nearest is not None and not nearest.is_dir():
+        raise SettingsError(f"{settings.where('cache-dir')}: `cache-dir` must be a folder, and `{nearest}` is a file")
