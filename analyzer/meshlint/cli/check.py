@@ -60,8 +60,20 @@ def _targets(outputs: tuple[str, ...]) -> list[tuple[str, Path]]:
         form, equals, file = text.partition("=")
         if not equals or not file or form not in FORMATS:
             raise click.UsageError(f"--output wants FORMAT=FILE with one of {', '.join(FORMATS)}, not `{text}`")
+        _check_target(Path(file), text)
         targets.append((form, Path(file)))
     return targets
+
+
+def _check_target(file: Path, text: str) -> None:
+    """Refuse, before the run, a file that cannot be written after it; raises UsageError."""
+    where = f"--output {text}"
+    if file.is_dir():
+        raise click.UsageError(f"{where}: `{file}` is a folder")
+    if not file.parent.is_dir():
+        raise click.UsageError(f"{where}: there is no folder `{file.parent}`")
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise click.UsageError(f"{where}: `{file}` cannot be written")
 
 
 def _tick() -> Any:
