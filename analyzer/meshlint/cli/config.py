@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from meshlint.cli.common import WithCommand, engine_options, given, no_launch, settings_for, shared
-from meshlint.report.text import clean
+from meshlint.report.text import clean, dumps, line_start, plain
 
 if TYPE_CHECKING:
     from meshlint.config.effective import Resolved
@@ -42,7 +42,7 @@ def command(
     for problem in problems:
         click.echo(f"meshlint: {clean(str(problem.span))}: {clean(problem.sentence)}", err=True)
     if as_json:
-        _say(json.dumps({"launches": [_launch_data(view, why) for view in views]}, indent=2))
+        _say(dumps({"launches": [_launch_data(view, why) for view in views]}, 2))
     else:
         for view in views:
             for line in _lines(view, why, everything):
@@ -58,7 +58,7 @@ def _say(line: str) -> None:
 
 def _lines(view: LaunchView, why: str, everything: bool) -> Iterator[str]:
     launch = view.launch
-    yield f"{clean(launch.identity)}  ({launch.framework}, {launch.surface}, {clean(str(launch.place))})"
+    yield f"{line_start(launch.identity)}  ({launch.framework}, {launch.surface}, {clean(str(launch.place))})"
     for branch in view.branches:
         yield f"  where `{clean(branch.text)}` is {str(branch.taken).lower()}  ({clean(str(branch.span))})"
     if why:
@@ -141,12 +141,12 @@ def _versions(resolved: Resolved) -> str:
 def _launch_data(view: LaunchView, why: str) -> dict[str, Any]:
     launch = view.launch
     data: dict[str, Any] = {
-        "identity": clean(launch.identity),
+        "identity": plain(launch.identity),
         "framework": launch.framework,
-        "entry": clean(launch.entry),
+        "entry": plain(launch.entry),
         "surface": launch.surface,
-        "place": clean(str(launch.place)),
-        "branches": [{"text": clean(b.text), "taken": b.taken, "place": clean(str(b.span))} for b in view.branches],
+        "place": plain(str(launch.place)),
+        "branches": [{"text": plain(b.text), "taken": b.taken, "place": plain(str(b.span))} for b in view.branches],
         "versions": {
             library: {
                 "candidates": [str(version) for version in resolved.candidates],
@@ -157,9 +157,9 @@ def _launch_data(view: LaunchView, why: str) -> dict[str, Any]:
         "nodes": _maybe(launch.nodes),
         "gpus_per_node": _maybe(launch.gpus_per_node),
         "world": _maybe(launch.world),
-        "environment": {clean(name): _value_data(value) for name, value in _environment(launch)},
+        "environment": {plain(name): _value_data(value) for name, value in _environment(launch)},
         "roles": [{"name": role.name, "fields": _shown_data(role.fields)} for role in view.roles],
-        "reads": sorted(clean(path) for path in launch.reads),
+        "reads": sorted(plain(path) for path in launch.reads),
     }
     if why:
         data["why"] = [_reason_data(reason, reason.releases(view.versions)) for reason in view.reasons]
@@ -171,7 +171,7 @@ def _reason_data(reason: Reason, chosen: dict[str, str]) -> dict[str, Any]:
     return {
         "role": reason.role,
         "result": reason.result,
-        "told": clean(reason.told),
+        "told": plain(reason.told),
         "fields": _shown_data(reason.asked),
         "versions": reason.versions | chosen,
         "chosen": chosen,
@@ -195,10 +195,10 @@ def _maybe(value: Value | None) -> dict[str, Any] | None:
 def _value_data(value: Value) -> dict[str, Any]:
     data: dict[str, Any] = {"state": value.state.value, "data": _plain(value.data)}
     if value.reason:
-        data["reason"] = clean(value.reason)
-    data["written"] = [clean(str(o.span)) for o in value.origins if o.span is not None]
-    notes = [clean(o.note) for o in value.origins if o.note]
-    notes += [f"unless overridden: {clean(c)}" for c in dict.fromkeys(o.caveat for o in value.origins) if c]
+        data["reason"] = plain(value.reason)
+    data["written"] = [plain(str(o.span)) for o in value.origins if o.span is not None]
+    notes = [plain(o.note) for o in value.origins if o.note]
+    notes += [f"unless overridden: {plain(c)}" for c in dict.fromkeys(o.caveat for o in value.origins) if c]
     if notes:
         data["notes"] = notes
     return data
@@ -206,7 +206,7 @@ def _value_data(value: Value) -> dict[str, Any]:
 
 def _plain(data: Any) -> Any:
     if isinstance(data, str):
-        return clean(data)
+        return plain(data)
     if isinstance(data, tuple | list):
         return [_plain(item) for item in data]
     if (isinstance(data, float) and data != data) or data in (float("inf"), float("-inf")):

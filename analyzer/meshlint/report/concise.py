@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from meshlint.finding import Report
 from meshlint.report.style import Style
-from meshlint.report.text import clean, judged_share, lines
+from meshlint.report.text import clean, judged_share, line_start, lines
 from meshlint.words import plural
 
 
@@ -16,15 +16,9 @@ def render(report: Report, style: Style, verbose: bool = False) -> Iterator[str]
         if finding.suppressed or finding.baselined:
             continue
         span, severity = finding.span, finding.severity.value
-        place = style("place", f"{_path(span.path)}:{span.line}:{span.column}")
+        place = style("place", f"{line_start(span.path)}:{span.line}:{span.column}")
         several = f" ({len(finding.launches)} launches)" if len(finding.launches) > 1 else ""
         yield f"{place}: {style(severity, severity)} {finding.code} {lines(finding.message)[0]}{several}"
-
-
-def _path(path: str) -> str:
-    """Show a path; one that begins like a command to a CI runner (`::error`, `##[error]`) gets `./` in front."""
-    shown = clean(path)
-    return f"./{shown}" if shown.startswith(("::", "##")) else shown
 
 
 def coverage_note(report: Report) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from meshlint.finding import Coverage, Finding, Fix, LaunchRef, Related, Report
 from meshlint.place import Span
-from meshlint.report.text import clean, lines
+from meshlint.report.text import plain, plain_lines
 
 SCHEMA = "1.0"
 """Major and minor version of the form; within a major version keys are only added."""
@@ -37,18 +37,18 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         "confidence": finding.confidence.value,
         "outcome": finding.outcome.value,
         **_place(finding.span),
-        "message": "\n".join(lines(finding.message)),
+        "message": plain_lines(finding.message),
         "related": [_related(related) for related in finding.related],
         "launch": _launch(first) if first is not None else None,
         "launches": [_launch(launch) for launch in finding.launches],
         "framework": finding.framework,
         "versions": dict(sorted(finding.versions.items())),
-        "pinned": {library: clean(text) for library, text in sorted(finding.pinned.items())},
+        "pinned": {library: plain(text) for library, text in sorted(finding.pinned.items())},
         "fix": _fix(finding.fix) if finding.fix is not None else None,
         "reproducer": finding.reproducer or None,
         "rule_url": finding.rule_url or None,
         "fingerprint": finding.fingerprint,
-        "suppressed": clean(finding.suppressed) or None,
+        "suppressed": plain(finding.suppressed) or None,
         "baselined": finding.baselined,
     }
 
@@ -62,14 +62,14 @@ def coverage_data(coverage: Coverage) -> dict[str, Any]:
         "versions": dict(sorted(coverage.versions.items())),
         "judged": list(coverage.judged),
         "not_judged": [
-            {"code": stop.code, "field": stop.field, "reason": clean(stop.reason)} for stop in coverage.not_judged
+            {"code": stop.code, "field": stop.field, "reason": plain(stop.reason)} for stop in coverage.not_judged
         ],
     }
 
 
 def _place(span: Span) -> dict[str, Any]:
     return {
-        "path": clean(span.path),
+        "path": plain(span.path),
         "line": span.line,
         "column": span.column,
         "end_line": span.end_line,
@@ -78,13 +78,13 @@ def _place(span: Span) -> dict[str, Any]:
 
 
 def _related(related: Related) -> dict[str, Any]:
-    return {**_place(related.span), "message": clean(related.label)}
+    return {**_place(related.span), "message": plain(related.label)}
 
 
 def _launch(launch: LaunchRef) -> dict[str, Any]:
-    return {"identity": clean(launch.identity), **_place(launch.span)}
+    return {"identity": plain(launch.identity), **_place(launch.span)}
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
     edits = [{**_place(edit.span), "text": edit.text} for edit in fix.edits]
-    return {"description": clean(fix.description), "safe": fix.safe, "edits": edits}
+    return {"description": plain(fix.description), "safe": fix.safe, "edits": edits}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from meshlint.finding import Coverage, Finding, LaunchRef, NotJudged, Outcome, Report, Severity
 from meshlint.place import Span
 from meshlint.report.style import Style
-from meshlint.report.text import clean, judged_share
+from meshlint.report.text import clean, judged_share, line_start
 from meshlint.report.text import lines as text_lines
 from meshlint.words import plural
 
@@ -45,7 +45,7 @@ def _finding(finding: Finding, lines: dict[str, list[str]], style: Style) -> Ite
     severity = finding.severity.value
     first, *further = text_lines(finding.message)
     yield f"{style(severity, f'{severity}[{finding.code}]')} {style('bold', finding.slug)}: {first}"
-    yield from (f"  {line}".rstrip() for line in further)
+    yield from (f"  {line_start(line)}".rstrip() for line in further)
     outcome = OUTCOMES[finding.outcome]
     yield f"  {style('place', _place(finding.span))}" + (f"  ({outcome})" if outcome else "")
     yield from _snippet(finding.span, lines, style)
@@ -80,7 +80,7 @@ def _launches(launches: Sequence[LaunchRef]) -> str:
 
 
 def _place(span: Span) -> str:
-    return f"{clean(span.path)}:{span.line}:{span.column}"
+    return f"{line_start(span.path)}:{span.line}:{span.column}"
 
 
 def _snippet(span: Span, lines: dict[str, list[str]], style: Style) -> Iterator[str]:
@@ -174,7 +174,7 @@ def _codes(codes: set[str]) -> str:
 
 def _launch_coverage(one: Coverage) -> Iterator[str]:
     total = len(one.judged) + len(one.not_judged)
-    who = f"{clean(one.launch.identity)} ({one.framework}, {one.surface})"
+    who = f"{line_start(one.launch.identity)} ({one.framework}, {one.surface})"
     yield f"{who}: {len(one.judged)} of {plural(total, 'rule')} judged"
     grouped: dict[tuple[str, str], list[NotJudged]] = {}
     for stop in one.not_judged:

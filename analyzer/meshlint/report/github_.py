@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlint.finding import Finding, Report, Severity
-from meshlint.report.text import clean, lines
+from meshlint.report.text import plain, plain_lines
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
@@ -34,10 +34,10 @@ def _command(finding: Finding) -> str:
 
 
 def _message(finding: Finding) -> str:
-    told = lines(finding.message)
-    told += [f"{clean(r.span.path)}:{r.span.line}: {clean(r.label)}" for r in finding.related]
+    told = [plain_lines(finding.message)]
+    told += [f"{plain(r.span.path)}:{r.span.line}: {plain(r.label)}" for r in finding.related]
     if finding.fix is not None:
-        told.append(f"Fix: {clean(finding.fix.description)}")
+        told.append(f"Fix: {plain(finding.fix.description)}")
     if len(finding.launches) > 1:
         told.append(f"{len(finding.launches)} launches")
     return "\n".join(told)
@@ -48,4 +48,4 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
-    return _data(clean(text)).replace(":", "%3A").replace(",", "%2C")
+    return _data(plain(text)).replace(":", "%3A").replace(",", "%2C")

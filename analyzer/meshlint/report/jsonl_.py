@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from meshlint.finding import Report
 from meshlint.report.data import SCHEMA, coverage_data, finding_data, tool_data
+from meshlint.report.text import dumps
 
 
 def render(report: Report) -> Iterator[str]:
     """Give the tool first, then the findings, then the coverage."""
-    yield json.dumps({"type": "tool", "schema": SCHEMA, **tool_data(report)})
+    yield dumps({"type": "tool", "schema": SCHEMA, **tool_data(report)})
     for finding in report.findings:
-        yield json.dumps({"type": "finding", **finding_data(finding)})
+        yield dumps({"type": "finding", **finding_data(finding)})
     for coverage in report.coverage:
-        yield json.dumps({"type": "coverage", **coverage_data(coverage)})
+        yield dumps({"type": "coverage", **coverage_data(coverage)})

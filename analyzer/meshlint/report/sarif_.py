@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +9,7 @@ from urllib.parse import quote
 
 from meshlint.finding import Edit, Finding, Fix, Report, RuleInfo, Severity
 from meshlint.place import Span
-from meshlint.report.text import clean, lines
+from meshlint.report.text import dumps, plain, plain_lines
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 BASE = "ROOT"
@@ -19,7 +18,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 def render(report: Report) -> Iterator[str]:
     """Give the log, indented, as ASCII."""
-    yield from json.dumps(log(report), indent=2).split("\n")
+    yield from dumps(log(report), 2).split("\n")
 
 
 def log(report: Report) -> dict[str, Any]:
@@ -63,7 +62,7 @@ def _invocation(report: Report) -> dict[str, Any]:
     if report.notes or report.failures:
         told = [("note", text) for text in report.notes] + [("error", text) for text in report.failures]
         invocation["toolExecutionNotifications"] = [
-            {"level": level, "message": {"text": clean(text)}} for level, text in told
+            {"level": level, "message": {"text": plain(text)}} for level, text in told
         ]
     return invocation
 
@@ -73,20 +72,20 @@ def _result(finding: Finding, order: dict[str, int]) -> dict[str, Any]:
         "ruleId": finding.code,
         "ruleIndex": order.get(finding.code, -1),
         "level": _LEVELS[finding.severity],
-        "message": {"text": "\n".join(lines(finding.message))},
+        "message": {"text": plain_lines(finding.message)},
         "locations": [{"physicalLocation": _physical(finding.span)}],
         "partialFingerprints": {"meshlint/v1": finding.fingerprint},
         "properties": _properties(finding),
     }
     if finding.related:
         result["relatedLocations"] = [
-            {"id": number, "physicalLocation": _physical(r.span), "message": {"text": clean(r.label)}}
+            {"id": number, "physicalLocation": _physical(r.span), "message": {"text": plain(r.label)}}
             for number, r in enumerate(finding.related, 1)
         ]
     if finding.fix is not None and finding.fix.edits:
         result["fixes"] = [_fix(finding.fix)]
     if finding.suppressed:
-        result["suppressions"] = [{"kind": "inSource", "justification": clean(finding.suppressed)}]
+        result["suppressions"] = [{"kind": "inSource", "justification": plain(finding.suppressed)}]
     if finding.baselined:
         result["baselineState"] = "unchanged"
     return result
@@ -97,11 +96,11 @@ def _properties(finding: Finding) -> dict[str, Any]:
         "confidence": finding.confidence.value,
         "outcome": finding.outcome.value,
         "framework": finding.framework,
-        "launches": [clean(launch.identity) for launch in finding.launches],
+        "launches": [plain(launch.identity) for launch in finding.launches],
         "versions": dict(sorted(finding.versions.items())),
     }
     if finding.fix is not None:
-        properties["fix"] = clean(finding.fix.description)
+        properties["fix"] = plain(finding.fix.description)
     return properties
 
 
@@ -137,4 +136,4 @@ def _fix(fix: Fix) -> dict[str, Any]:
         }
         for path, edits in sorted(by_path.items())
     ]
-    return {"description": {"text": clean(fix.description)}, "artifactChanges": changes}
+    return {"description": {"text": plain(fix.description)}, "artifactChanges": changes}
