@@ -38,6 +38,8 @@ class Program:
     """Gives the installed file or folder of a dotted name that the tree does not have."""
     lacking: Callable[[str], str] = lambda name: f"{name} is not in what was read"
     """Says why the source of a distribution is not in reach."""
+    recipes: dict[str, str] = field(default_factory=dict)
+    """The file of each recipe by name, once somebody asked for one by its name."""
     _modules: dict[str, Module | None] = field(default_factory=dict)
     _paths: frozenset[str] = frozenset()
     _folders: frozenset[str] = frozenset()

@@ -113,6 +113,12 @@ def is_benchmark(program: Program, name: str) -> bool:
 
 def recipe_paths(program: Program) -> dict[str, str]:
     """Give the file that defines each recipe of the tree's own packages, by a scan of the text for `def NAME(`."""
+    if not program.recipes:
+        program.recipes.update(_scanned(program))
+    return program.recipes
+
+
+def _scanned(program: Program) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in sorted(p for p in program.files if p.endswith(".py") and "recipes/" in p):
         if PurePosixPath(path).name.startswith("test_") or "ConfigContainer" not in program.text(path):
