@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from test_commands_launchers import words
 
+from conftest import CommandLine
 from meshlint.config.command import Command
 from meshlint.config.commands.dispatch import launches_of
 from meshlint.config.commands.flags import Grammar, writes
@@ -171,3 +172,43 @@ def test_swifts_file_that_cannot_be_read_leaves_keys_unknown(tmp_path: Path, con
     found = launch("megatron sft sft.yaml --context_parallel_size 2", tmp_path)
     assert data(found, "context_parallel_size") == "2"
     assert data(found, "tensor_model_parallel_size") == ("?" if content in (None, "a: [") else "not written")
+
+
+UNDERSCORED = "--context-parallel-size 4 --cp_comm_type a2a+p2p"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"torchrun pretrain_gpt.py {SHAPE} {UNDERSCORED}",
+        f"torchrun pretrain_gpt.py {SHAPE} {UNDERSCORED.replace(' a2a', '=a2a')}",
+        f"python3 train.py --colocate --hf-checkpoint x --num-rollout 1 {UNDERSCORED}",
+    ],
+)
+def test_an_underscore_sets_no_flag_of_megatron(line: str) -> None:
+    found = launch(line)
+    assert (data(found, "context_parallel_size"), data(found, "cp_comm_type")) == ("4", "?")
+    value = found.find("cp_comm_type")
+    assert value is not None
+    assert "spells it `--cp-comm-type`" in value.reason
+
+
+def test_ms_swift_takes_underscores() -> None:
+    found = launch("megatron sft --model x --cp_comm_type a2a --context_parallel_size 2")
+    assert (data(found, "cp_comm_type"), data(found, "context_parallel_size")) == ("a2a", "2")
+
+
+def test_a_program_with_underscores_of_its_own_is_not_megatrons() -> None:
+    assert launches("torchrun mine.py --tensor_model_parallel_size 8 --num_layers 2") == []
+    assert len(launches("torchrun mine.py --tensor-model-parallel-size 8")) == 1
+
+
+def test_what_is_said_of_an_underscore(tmp_path: Path, meshlint: CommandLine) -> None:
+    (tmp_path / "run.sh").write_text(f"torchrun pretrain_gpt.py {SHAPE} {UNDERSCORED}\n")
+    (tmp_path / "model_config.yaml").write_text(
+        "MODEL_ARGS:\n  --context-parallel-size: 4\n  --cp_comm_type: a2a+p2p\n"
+    )
+    for file in ("run.sh", "model_config.yaml"):
+        run = meshlint("check", "--isolated", "--no-cache", "--select", "HCP001", tmp_path / file)
+        assert run.status == 0
+        assert "HCP001 for want of cp_comm_type (`--cp_comm_type` is no flag of Megatron-LM's parser" in run.out

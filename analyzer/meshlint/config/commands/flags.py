@@ -12,6 +12,11 @@ from meshlint.config.value import Origin, State, Value, unknown
 _OPTION_NAMES = ("ARGS", "OPTION", "OPTIONS", "OPTS", "FLAG", "FLAGS", "EXTRA", "PARAMS", "OVERRIDES")
 
 
+PARSER = "Megatron-LM's parser"
+"""Its flags have dashes, all that a canonical field reads; `--use-checkpoint-opt_param-scheduler`, with underscores, is
+none of them (arguments.py at core_v0.10.0 to core_v0.16.1; training_config.py on main)."""
+
+
 def names(*rows: str) -> frozenset[str]:
     """Make a table of names from rows of them."""
     return frozenset(name for row in rows for name in row.split())
@@ -19,10 +24,14 @@ def names(*rows: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """What is known of a parser's flags: those that take a list, and those that take nothing. Keys, not flags."""
+    """What is known of a parser's flags: those that take a list, and those that take nothing. Keys, not flags.
+
+    `dashed` names a parser that knows a flag by its dashes only: argparse takes an underscore for another letter.
+    """
 
     lists: Collection[str] = ()
     bare: Collection[str] = ()
+    dashed: str = ""
 
 
 def writes(words: Sequence[Word], grammar: Grammar) -> tuple[Write, ...]:
@@ -45,7 +54,7 @@ def _read(words: Sequence[Word], grammar: Grammar) -> Iterator[Write]:
         place += 1
         if is_flag(text):
             key, value, place = _flag(words, place, word, text, grammar)
-            yield Write(key, value)
+            yield Write(key, misspelt(text, value, grammar))
             if place < len(words) and _hides_flags(words[place - 1], key, grammar) and value.is_unknown:
                 yield Write("*", value)
         elif word.text is None and (not word.known or word.known[:1] == "-"):
@@ -60,6 +69,21 @@ def is_flag(text: str) -> bool:
 def key_of(text: str) -> str:
     """Give the key of a flag: no dashes in front, underscores inside."""
     return text.lstrip("-").replace("-", "_")
+
+
+def keys_of(words: Sequence[Word]) -> set[str]:
+    """Give the keys of the flags that are known and spelt with dashes."""
+    flags = (word.text.partition("=")[0] for word in words if word.text is not None and word.text[:2] == "--")
+    return {key_of(flag) for flag in flags if "_" not in flag}
+
+
+def misspelt(text: str, value: Value, grammar: Grammar) -> Value:
+    """Give the value of a flag; unknown where the parser has no flag of this spelling."""
+    flag = text.partition("=")[0]
+    if not grammar.dashed or "_" not in flag or flag[:2] != "--":
+        return value
+    dashes = flag.replace("_", "-")
+    return unknown(f"`{flag}` is no flag of {grammar.dashed}, which spells it `{dashes}`", *value.origins)
 
 
 def _flag(words: Sequence[Word], place: int, word: Word, text: str, grammar: Grammar) -> tuple[str, Value, int]:

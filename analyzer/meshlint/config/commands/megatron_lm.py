@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from meshlint.config.command import Command
-from meshlint.config.commands.flags import Grammar, key_of, names, writes
+from meshlint.config.commands.flags import PARSER, Grammar, keys_of, names, writes
 from meshlint.config.hydra.program import Program, program
 from meshlint.config.launch import Launch
 from meshlint.config.surface import Context
@@ -46,7 +46,7 @@ BARE = names(
 )
 """Flags that take no value: an unknown word behind one of them may hold flags."""
 
-GRAMMAR = Grammar(LISTS, BARE)
+GRAMMAR = Grammar(LISTS, BARE, PARSER)
 _PARALLEL = names(
     "tensor_model_parallel_size pipeline_model_parallel_size context_parallel_size",
     "expert_model_parallel_size expert_tensor_parallel_size use_mcore_models",
@@ -64,10 +64,11 @@ class MegatronLm:
         found = program(command)
         if found is None:
             return False
-        keys = {key_of(w.text.partition("=")[0]) for w in found.words if w.text is not None and w.text[:2] == "--"}
+        keys = keys_of(found.words)
         if keys & _PARALLEL or all(key in keys for key in _SHAPE):
             return True
-        return found.name.startswith("pretrain_") and bool(keys or any(w.several for w in found.words))
+        given = any(w.several or (w.text or "").startswith("--") for w in found.words)
+        return found.name.startswith("pretrain_") and given
 
     def launches(self, command: Command, reader: Reader, context: Context) -> Iterator[Launch]:
         """Give the launch of a command."""

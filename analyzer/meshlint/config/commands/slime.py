@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from meshlint.config.command import Command
-from meshlint.config.commands.flags import Grammar, key_of, names, writes
+from meshlint.config.commands.flags import PARSER, Grammar, keys_of, names, writes
 from meshlint.config.commands.launchers import times
 from meshlint.config.commands.megatron_lm import BARE, LISTS, launch
 from meshlint.config.hydra.program import program
@@ -29,7 +29,7 @@ _BARE = names(
     "partial_rollout keep_old_actor optimizer_cpu_offload overlap_cpu_optimizer_d2h_h2d",
     "normalize_advantages use_routing_replay use_opd",
 )
-GRAMMAR = Grammar(LISTS | _LISTS, BARE | _BARE)
+GRAMMAR = Grammar(LISTS | _LISTS, BARE | _BARE, PARSER)
 _SIGNS = names(
     "actor_num_nodes actor_num_gpus_per_node rollout_batch_size num_rollout rollout_num_gpus colocate",
     "hf_checkpoint rollout_num_gpus_per_engine n_samples_per_prompt rollout_function_path",
@@ -47,8 +47,7 @@ class Slime:
         found = program(command)
         if found is None or found.name not in _SCRIPTS:
             return False
-        keys = {key_of(w.text.partition("=")[0]) for w in found.words if w.text is not None and w.text[:2] == "--"}
-        return bool(keys & _SIGNS)
+        return bool(keys_of(found.words) & _SIGNS)
 
     def launches(self, command: Command, reader: Reader, context: Context) -> Iterator[Launch]:
         """Give the launch of a command."""

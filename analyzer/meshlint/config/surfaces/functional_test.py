@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
+from meshlint.config.commands.flags import PARSER, Grammar, misspelt
 from meshlint.config.launch import Launch, Write
 from meshlint.config.surface import Context
 from meshlint.config.surfaces.functional_recipes import Site, sites
@@ -23,6 +24,7 @@ from meshlint.sources.yaml import Node, parse
 NAME = "functional-test"
 CASES = "functional_tests/test_cases/"
 ARGUMENTS = "MODEL_ARGS"
+_GRAMMAR = Grammar(dashed=PARSER)
 
 SCRIPTS: Mapping[str, str] = {
     "bert": "examples/bert/pretrain_bert.py",
@@ -154,7 +156,8 @@ def _writes(arguments: Node, variables: Mapping[str, Value]) -> Iterator[Write]:
         if node.kind == "scalar" and node.text == "" and node.quoted:
             continue
         flag = _flag(name)
-        yield Write(flag, _value(node, variables), same_place=flag in seen)
+        value = misspelt(name, _value(node, variables), _GRAMMAR)
+        yield Write(flag, value, same_place=flag in seen)
         if id(key) in own:
             seen.add(flag)
 
