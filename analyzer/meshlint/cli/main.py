@@ -15,6 +15,7 @@ VERBS = {
     "check": "Judge the launches and the code under PATH.",
     "config": "Show the effective config of each launch, and where it was written.",
     "explain": "Explain a rule.",
+    "reproduce": "Show the failure of a rule, on the smallest mesh.",
     "rules": "List the rules.",
     "settings": "Show the settings in force, and where each came from.",
 }

@@ -1,0 +1,122 @@
+"""`meshlint reproduce`: show the failure of a rule."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from meshlint.reproduce.case import Case, Depth, Reproducer
+    from meshlint.reproduce.run import Runner
+    from meshlint.reproduce.verdict import Verdict
+    from meshlint.rule import Rule
+
+DEPTHS = ("simulate", "cpu", "gpu")
+
+
+@click.command()
+@click.argument("code")
+@click.option("--depth", type=click.Choice(DEPTHS), help="How to run it (default: the deepest this machine has).")
+@click.option("--case", "names", multiple=True, metavar="NAME", help="Run only this case.")
+@click.option("--nproc", type=click.IntRange(min=1), help="Run on this many ranks.")
+@click.option("--timeout", type=click.IntRange(min=5), default=120, help="Seconds that one arm may take.")
+@click.option("--python", default="", metavar="PROGRAM", help="The Python that has torch (default: this one).")
+@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
+@click.option("--write", "file", type=click.Path(path_type=Path), help="Write a case as a script for torchrun instead.")
+def command(
+    code: str,
+    depth: str | None,
+    names: tuple[str, ...],
+    nproc: int | None,
+    timeout: int,
+    python: str,
+    as_json: bool,
+    file: Path | None,
+) -> int:
+    """Show the failure of a rule, by its code or slug: run a failing arm and a fixed one on the smallest mesh.
+
+    Exit status: 0 only where every failing arm fails as the rule says and every fixed arm is right; 1 otherwise, also
+    where an arm could not be run; 2 for a fault of use.
+    """
+    from meshlint.reproduce.run import Runner
+
+    rule, reproducer = _rule(code)
+    _known(reproducer, names)
+    if file is not None:
+        return _write(rule, _case(reproducer, names), file)
+    with Runner(python=python, timeout=float(timeout)) as runner:
+        verdict = runner.run(reproducer, _depth(runner, reproducer, depth), nproc, names)
+    _print(verdict, rule, as_json)
+    return 0 if verdict.shown else 1
+
+
+def _rule(code: str) -> tuple[type[Rule], Reproducer]:
+    from meshlint.engine.reproducers import reproducer_of
+    from meshlint.engine.ruleset import load, nearest
+
+    rules = load()
+    rule = next((rule for rule in rules if code.upper() == rule.code or code == rule.slug), None)
+    if rule is None:
+        raise click.UsageError(f"there is no rule `{code}`{nearest(rules, code)}")
+    reproducer = reproducer_of(rule)
+    if reproducer is None:
+        raise click.UsageError(f"{rule.code} has no reproducer")
+    return rule, reproducer
+
+
+def _known(reproducer: Reproducer, names: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in reproducer.names():
+            there = ", ".join(reproducer.names()) or "none"
+            raise click.UsageError(f"{reproducer.code} has no case `{name}`; there are: {there}")
+
+
+def _case(reproducer: Reproducer, names: tuple[str, ...]) -> Case:
+    """Give the case to write: the first asked for, in the shape that runs deepest."""
+    from meshlint.reproduce.case import Depth
+
+    cases = [case for case in reproducer.cases if not names or case.name in names]
+    if not cases:
+        raise click.UsageError(f"{reproducer.code} has no case to write: {reproducer.missing}")
+    first = [case for case in cases if case.name == cases[0].name]
+    return next((case for depth in reversed(tuple(Depth)) for case in first if depth in case.depths), first[0])
+
+
+def _depth(runner: Runner, reproducer: Reproducer, asked: str | None) -> Depth:
+    from meshlint.reproduce.case import Depth
+
+    return Depth(asked) if asked else runner.deepest(reproducer)
+
+
+def _write(rule: type[Rule], case: Case, file: Path) -> int:
+    from meshlint.reproduce.script import written
+
+    text = written(case, f"{rule.code} {rule.slug}", file=file.name)
+    part = file.with_name(f".{file.name}.part")
+    try:
+        part.write_text(text, "utf-8")
+        part.replace(file)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        raise click.UsageError(f"`{file}` cannot be written: {error.strerror}") from None
+    click.echo(f"meshlint: wrote {file} ({len(text.splitlines())} lines)", err=True)
+    return 0
+
+
+def _print(verdict: Verdict, rule: type[Rule], as_json: bool) -> None:
+    from meshlint import __version__
+    from meshlint.reproduce.verdict import text, to_json
+
+    if as_json:
+        import json
+
+        click.echo(json.dumps(to_json(verdict, rule.slug, __version__), indent=2))
+        return
+    for line in text(verdict, rule.slug):
+        sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace") + b"\n")
+    sys.stdout.flush()

@@ -1,0 +1,131 @@
+"""A case as one file that a person can read and run with torchrun: both arms, and no word of meshlint's own code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlint.reproduce.case import Arm, Case, Depth, Happens
+from meshlint.reproduce.verdict import ArmVerdict
+
+LINES = 80
+"""How long a script may be."""
+
+TORCH = """\
+import faulthandler
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+
+SECONDS = {seconds}  # a rank that is not done by then shows where it stands, and ends
+rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+cuda = torch.cuda.is_available() and torch.cuda.device_count() >= world
+device = f"cuda:{{os.environ['LOCAL_RANK']}}" if cuda else "cpu"
+torch.set_default_device(device)
+wrong = []
+"""
+
+PLAIN = """\
+import sys
+
+wrong = []
+"""
+
+GROUPS = '''
+def groups(lists):
+    """Make the process groups of `lists`; give this rank's own."""
+    made = [dist.new_group(ranks) for ranks in lists]
+    return next((group for group, ranks in zip(made, lists) if rank in ranks), None)
+
+'''
+
+CHECK = '''
+def check(name, value, right):
+    """Say what a value is and what it is in a right program."""
+    value, right = torch.as_tensor(value).double(), torch.as_tensor(right).double()
+    error = ((value - right).norm() / right.norm().clamp_min(1e-30)).item()
+    wrong.append(error > {tolerance})
+    got, wanted = value.flatten()[:4].tolist(), right.flatten()[:4].tolist()
+    print(f"rank {{rank}}: {{name}} is {{got}}, right is {{wanted}}, relative error {{error:.3g}}", flush=True)
+
+'''
+
+PLAIN_CHECK = '''
+def check(name, value, right):
+    """Say what a value is and what it is in a right program."""
+    wrong.append(abs(value - right) > {tolerance})
+    print(f"{{name}} is {{value}}, right is {{right}}")
+
+'''
+
+MAIN = """
+
+if __name__ == "__main__":
+    faulthandler.dump_traceback_later(SECONDS, exit=True)
+    if cuda:
+        torch.cuda.set_device(device)
+    dist.init_process_group("nccl" if cuda else "gloo")
+    {{"failing": failing, "fixed": fixed}}[sys.argv[1]]()
+    if cuda:
+        torch.cuda.synchronize()
+    faulthandler.cancel_dump_traceback_later()
+    print(f"rank {{rank}}: done", flush=True)
+    sys.stdout.flush()
+    os._exit(any(wrong))  # without goodbyes, which would wait for ranks that never come
+"""
+
+PLAIN_MAIN = """
+
+if __name__ == "__main__":
+    {{"failing": failing, "fixed": fixed}}[sys.argv[1]]()
+    sys.exit(any(wrong))
+"""
+
+
+def written(case: Case, title: str, seen: ArmVerdict | None = None, file: str = "repro.py") -> str:
+    """Write a case; `seen` is what was measured of its failing arm, if it was run. At most LINES lines."""
+    parallel = _parallel(case)
+    text = "".join(_parts(case, title, seen, file, parallel))
+    return text.rstrip("\n") + "\n"
+
+
+def _parallel(case: Case) -> bool:
+    return case.world > 1 or any("dist." in arm.text for _, arm in case.arms)
+
+
+def _parts(case: Case, title: str, seen: ArmVerdict | None, file: str, parallel: bool) -> Iterator[str]:
+    run = f"torchrun --nproc-per-node {case.world} {file}" if parallel else f"python {file}"
+    told = [f"failing    # {expected(case, seen)}", "fixed      # ok"]
+    yield '"""' + f"{title}: {case.says}.\n\n" + "".join(f"    {run} {line}\n" for line in told) + '"""\n\n'
+    values = {"seconds": 30, "tolerance": case.tolerance}
+    yield (TORCH if parallel else PLAIN).format(**values)
+    texts = case.prelude + case.failing.text + case.fixed.text
+    if "groups(" in texts:
+        yield "\n" + GROUPS.rstrip("\n") + "\n"
+    if "check(" in texts:
+        yield "\n" + (CHECK if parallel else PLAIN_CHECK).format(**values).rstrip("\n") + "\n"
+    if case.prelude.strip():
+        yield "\n\n" + case.prelude.strip("\n") + "\n"
+    for name, arm in case.arms:
+        yield f"\n\ndef {name}():\n" + "".join(f"    {line}\n" if line else "\n" for line in _lines(arm))
+    yield (MAIN if parallel else PLAIN_MAIN).format()
+
+
+def _lines(arm: Arm) -> list[str]:
+    return arm.text.strip("\n").split("\n")
+
+
+def expected(case: Case, seen: ArmVerdict | None) -> str:
+    """Say in a word what the failing arm does, with the ranks that were seen to wait."""
+    if seen is None or seen.happened is None:
+        return _words(case.failing.at(Depth.CPU if Depth.CPU in case.depths else Depth.SIMULATE))
+    waits = "; ".join(
+        f"rank {w.rank} waits in {w.op}" + (f" for rank {', '.join(map(str, w.whom))}" if w.whom else "")
+        for w in seen.waits[:2]
+    )
+    return _words(seen.happened) + (f": {waits}" if waits else "")
+
+
+def _words(happens: Happens) -> str:
+    return {"mismatch": "the sides differ"}.get(happens.value, happens.value.replace("-", " "))

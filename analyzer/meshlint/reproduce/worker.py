@@ -1,0 +1,505 @@
+"""Runs arms with torch: a program of its own, of the standard library and torch alone, for whatever Python has torch.
+
+It reads one JSON object a line from standard input (`{"arms": [{"text", "prelude"}], "world", "device", ...}`) and
+answers with one line an arm. Every rank is a process of its own, forked after torch was imported; arms that end well
+share their processes, the others are ended by force. It watches what each rank calls, so that a rank that waits is
+known by its line and by whom it waits for, and it ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import json
+import os
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+Job = Mapping[str, Any]
+Fact = dict[str, Any]
+Tell = Callable[[Fact], None]
+
+ARM = "<arm>"
+CALLS = (
+    "all_reduce", "broadcast", "all_gather", "reduce", "all_gather_object", "broadcast_object_list", "barrier", "send",
+    "recv", "reduce_scatter_tensor", "all_gather_into_tensor", "all_to_all_single", "all_to_all", "gather", "scatter",
+    "gather_object", "scatter_object_list", "monitored_barrier",
+)  # fmt: skip
+INIT_SECONDS = 90
+TICK = 0.05
+
+
+def die_with_parent() -> None:
+    """Let the kernel end this process when the one that forked it is gone (Linux)."""
+    with contextlib.suppress(Exception):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+# -- one rank ------------------------------------------------------------------------------------------------------
+
+
+class Recorder:
+    """`torch.distributed` as an arm sees it: tells of each call on a group before and after it."""
+
+    def __init__(self, dist: Any, rank: int, tell: Tell, sync: Callable[[], Any]) -> None:
+        """Watch `dist`; `tell` takes facts, `sync` waits for the device."""
+        self._dist, self._rank, self._tell, self._sync = dist, rank, tell, sync
+        self._counts: dict[str, int] = {}
+        self._numbers: dict[int, int] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        """Give the attribute of torch.distributed, watched if it is a collective."""
+        found = getattr(self._dist, name)
+        if name == "new_group":
+            return self._new_group
+        return self._watched(name, found) if name in CALLS else found
+
+    def _new_group(self, ranks: list[int] | None = None, **more: Any) -> Any:
+        world = list(range(self._dist.get_world_size()))
+        self._begin("new_group", None, world, str(list(ranks if ranks is not None else world)))
+        made = self._dist.new_group(ranks, **more)
+        self._numbers[id(made)] = len(self._numbers) + 1
+        self._tell({"event": "return"})
+        member = self._rank in (world if ranks is None else ranks)
+        return made if member else None
+
+    def _watched(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **more: Any) -> Any:
+            group = more.get("group")
+            peer = more.get("dst", more.get("src", args[1] if len(args) > 1 else None))
+            everybody = self._dist.get_process_group_ranks(group or self._dist.group.WORLD)
+            ranks = everybody
+            if name == "send":
+                ranks = [self._rank, peer]
+            if name == "recv":
+                ranks = [peer, self._rank]
+            self._begin(name, group, ranks, _shape(args))
+            result = function(*args, **more)
+            if not more.get("async_op"):
+                self._sync()
+            self._tell({"event": "return"})
+            return result
+
+        return call
+
+    def _begin(self, name: str, group: Any, ranks: list[int], detail: str) -> None:
+        number = self._numbers.get(id(group), 0) if group is not None else 0
+        lane = ">" if name in ("send", "recv") else ","
+        key = f"{number}:{'new' if name == 'new_group' else lane.join(map(str, ranks))}"
+        made = self._counts.get(key, 0)
+        self._counts[key] = made + 1
+        call = {"op": name, "line": arm_line(), "ranks": list(ranks), "number": made, "detail": detail, "group": key}
+        self._tell({"event": "call", "call": call, "counts": dict(self._counts)})
+
+
+def _shape(args: tuple[Any, ...]) -> str:
+    for value in args:
+        if hasattr(value, "numel"):
+            return f"{str(value.dtype).rpartition('.')[2]}[{value.numel()}]"
+    return ""
+
+
+def arm_line() -> int:
+    """Give the line of the arm's text that is being run."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename == ARM:
+            return int(frame.f_lineno) - 1
+        frame = frame.f_back
+    return 0
+
+
+def raised_line(error: BaseException) -> int:
+    """Give the line of the arm's text at which an error came up."""
+    line = 0
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == ARM:
+            line = (frame.lineno or 1) - 1
+    return line
+
+
+def sentence(error: BaseException) -> str:
+    """Give an error as one line."""
+    text = " ".join(str(error).split())
+    return (f"{type(error).__name__}: {text}" if text else type(error).__name__)[:600]
+
+
+def body(text: str) -> str:
+    """Make a function of an arm's text; its lines are one further down."""
+    return "def arm():\n" + "".join(f"    {line}\n" if line.strip() else "\n" for line in text.split("\n"))
+
+
+def measure(value: Any, right: Any) -> tuple[float, str, str]:
+    """Give the relative error and both values in brief."""
+    import torch
+
+    left = torch.as_tensor(value).detach().double().flatten().cpu()
+    wanted = torch.as_tensor(right).detach().double().flatten().cpu()
+    if left.numel() != wanted.numel():
+        return float("inf"), brief(left), brief(wanted)
+    norm, off = wanted.norm().item(), (left - wanted).norm().item()
+    error = off / norm if norm else off
+    return (error if error == error else float("inf")), brief(left), brief(wanted)
+
+
+def brief(flat: Any) -> str:
+    """Write the first elements."""
+    shown = ", ".join(f"{number:g}" for number in flat[:4].tolist())
+    return shown if flat.numel() == 1 else f"[{shown}{', ...' if flat.numel() > 4 else ''}]"
+
+
+def rank_main(job: Job, rank: int, out: int, control: int) -> None:
+    """Run arms as one rank, each after a word on `control`, and tell of them on `out`."""
+    die_with_parent()
+    sink = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(sink, stream)
+
+    def tell(fact: Fact) -> None:
+        data = (json.dumps(fact) + "\n").encode()
+        while data:
+            data = data[os.write(out, data) :]
+
+    while True:
+        word = os.read(control, 32)
+        if not word:
+            os._exit(0)
+        number = int(word)
+        run_arm(job, job["arms"][number], rank, tell, f"{job['folder']}/{job['set']}.{number}")
+
+
+def run_arm(job: Job, arm: Mapping[str, str], rank: int, tell: Tell, store: str) -> None:
+    """Run one arm in a fresh default group."""
+    import torch
+    import torch.distributed as dist
+
+    cuda = job["device"] == "cuda"
+    try:
+        if dist.is_initialized():  # only now: a rank that leaves early would be noticed by those that wait
+            dist.destroy_process_group()
+        torch.set_num_threads(1)
+        os.environ.update(
+            RANK=str(rank), WORLD_SIZE=str(job["world"]), LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(job["world"])
+        )
+        if cuda:
+            torch.cuda.set_device(rank)
+        torch.set_default_device(f"cuda:{rank}" if cuda else "cpu")
+        dist.init_process_group(
+            job["backend"],
+            store=dist.FileStore(store, job["world"]),
+            rank=rank,
+            world_size=job["world"],
+            timeout=timedelta(seconds=INIT_SECONDS),
+        )
+        if cuda:
+            dist.all_reduce(torch.zeros(1))
+            torch.cuda.synchronize()
+    except Exception as error:
+        tell({"event": "unstarted", "error": sentence(error)})
+        return
+    sync = torch.cuda.synchronize if cuda else (lambda: None)
+    recorder = Recorder(dist, rank, tell, sync)
+
+    def groups(lists: list[list[int]]) -> Any:
+        mine = None
+        for ranks in lists:
+            made = recorder.new_group(list(ranks))
+            mine = mine if made is None else made
+        return mine
+
+    def check(name: str, value: Any, right: Any) -> None:
+        error, got, wanted = measure(value, right)
+        fact = {"name": name, "value": got, "right": wanted, "error": error, "line": arm_line()}
+        tell({"event": "check", "check": fact})
+
+    space: dict[str, Any] = {
+        "torch": torch, "dist": recorder, "rank": rank, "world": job["world"], "groups": groups, "check": check,
+        "device": f"cuda:{rank}" if cuda else "cpu",
+    }  # fmt: skip
+    tell({"event": "started"})
+    try:
+        exec(compile(arm.get("prelude", ""), "<prelude>", "exec"), space)
+        exec(compile(body(arm["text"]), ARM, "exec"), space)
+        space["arm"]()
+        sync()
+    except BaseException as error:
+        tell({"event": "raised", "error": sentence(error), "line": raised_line(error)})
+        return
+    tell({"event": "finished"})
+
+
+# -- all ranks -----------------------------------------------------------------------------------------------------
+
+
+class Rank:
+    """One rank as the watcher sees it."""
+
+    def __init__(self, number: int, pid: int, out: int, control: int) -> None:
+        """Take over a forked process."""
+        self.number, self.pid, self.out, self.control = number, pid, out, control
+        self.text = b""
+        self.fresh()
+
+    def fresh(self) -> None:
+        """Forget the last arm."""
+        self.state, self.error, self.line = "starting", "", 0
+        self.call: Fact | None = None
+        self.counts: dict[str, int] = {}
+        self.checks: list[Fact] = []
+
+    def hear(self, fact: Fact) -> None:
+        """Take in a fact."""
+        event = fact["event"]
+        if event == "call":
+            self.state, self.call, self.counts = "waiting", fact["call"], fact["counts"]
+        elif event in ("return", "started"):
+            self.state, self.call = "running", None
+        elif event == "check":
+            self.checks.append(fact["check"])
+        else:
+            self.state, self.error, self.line = event, fact.get("error", ""), fact.get("line", 0)
+
+    def died(self) -> None:
+        """Take note of the end of the process."""
+        if not self.over:
+            _, status = os.waitpid(self.pid, 0)
+            how = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else f"status {status >> 8}"
+            self.error = f"the process was ended by {how}"
+            self.line = self.call["line"] if self.call else 0
+        self.state = "died"
+
+    @property
+    def over(self) -> bool:
+        """Say whether nothing more will come."""
+        return self.state in ("finished", "raised", "unstarted", "died")
+
+    def facts(self) -> Fact:
+        """Give what is known of the rank."""
+        state = "waiting" if self.state in ("waiting", "running", "starting") else self.state
+        return {
+            "rank": self.number, "state": state, "call": self.call, "error": self.error, "line": self.line,
+            "checks": self.checks, "counts": self.counts,
+        }  # fmt: skip
+
+
+class Parent(Exception):  # noqa: N818 - no fault of the arms
+    """The process that asked is gone."""
+
+
+class Ranks:
+    """A set of processes, one a rank."""
+
+    def __init__(self, job: Job, number: int) -> None:
+        """Fork one process a rank."""
+        self.job = {**job, "set": number}
+        self.ranks: list[Rank] = []
+        for rank in range(job["world"]):
+            self.ranks.append(self._fork(rank))
+
+    def _fork(self, rank: int) -> Rank:
+        read, write = os.pipe()
+        control, order = os.pipe()
+        pid = os.fork()
+        if pid:
+            os.close(write)
+            os.close(control)
+            return Rank(rank, pid, read, order)
+        status = 1
+        try:
+            for other in self.ranks:
+                os.close(other.out)
+                os.close(other.control)
+            os.close(read)
+            os.close(order)
+            rank_main(self.job, rank, write, control)
+            status = 0
+        finally:
+            os._exit(status)
+
+    def run(self, number: int) -> tuple[Fact, bool]:
+        """Run one arm; give its facts, and whether the processes can be used again."""
+        began = time.monotonic()
+        for rank in self.ranks:
+            rank.fresh()
+            os.write(rank.control, str(number).encode())
+        self._watch()
+        unstarted = [rank for rank in self.ranks if rank.state == "unstarted"]
+        seconds = round(time.monotonic() - began, 3)
+        if unstarted:
+            return {"failure": unstarted[0].error, "seconds": seconds}, False
+        if any(rank.state == "starting" for rank in self.ranks):
+            return {"failure": "the ranks did not come together in time", "seconds": seconds}, False
+        facts = {"ranks": [rank.facts() for rank in self.ranks], "seconds": seconds}
+        return facts, all(rank.state == "finished" for rank in self.ranks)
+
+    def _watch(self) -> None:
+        began = heard = time.monotonic()
+        while not all(rank.over for rank in self.ranks):
+            streams = [rank.out for rank in self.ranks if rank.state != "died"]
+            ready, _, _ = select.select([*streams, 0], [], [], TICK)
+            if 0 in ready and not os.read(0, 1):
+                raise Parent
+            for rank in self.ranks:
+                if rank.out in ready:
+                    heard = time.monotonic()
+                    self._read(rank)
+            now = time.monotonic()
+            starting = any(rank.state == "starting" for rank in self.ranks)
+            limit = INIT_SECONDS if starting else self._patience()
+            if now - heard > limit or now - began > self.job["timeout"] + INIT_SECONDS * starting:
+                return
+
+    def _patience(self) -> float:
+        """Give how long nothing may happen: little where somebody can never come, or an error has come up."""
+        broken = any(rank.state in ("raised", "died") for rank in self.ranks)
+        waiting = [rank for rank in self.ranks if not rank.over]
+        stuck = all(rank.state == "waiting" and self._lonely(rank) for rank in waiting)
+        if stuck or broken:
+            return float(self.job["quiet"]) * (1 if stuck else 2)
+        return float(self.job["patience"])
+
+    def _lonely(self, rank: Rank) -> bool:
+        call = rank.call
+        return call is not None and any(
+            self.ranks[other].counts.get(call["group"], 0) <= call["number"] for other in call["ranks"]
+        )
+
+    def _read(self, rank: Rank) -> None:
+        data = os.read(rank.out, 1 << 16)
+        if not data:
+            rank.died()
+            return
+        *lines, rank.text = (rank.text + data).split(b"\n")
+        for line in lines:
+            rank.hear(json.loads(line))
+
+    def end(self) -> None:
+        """End every process, and wait until each is gone."""
+        for rank in self.ranks:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(rank.pid, signal.SIGKILL)
+        for rank in self.ranks:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(rank.pid, 0)
+            for stream in (rank.out, rank.control):
+                with contextlib.suppress(OSError):
+                    os.close(stream)
+
+
+def run_job(job: Job, answer: Tell, sets: Iterator[int]) -> None:
+    """Run the arms of a job in order, in as few sets of processes as their ends allow; `sets` numbers those."""
+    ranks: Ranks | None = None
+    try:
+        for number in range(len(job["arms"])):
+            if ranks is None:
+                ranks = Ranks(job, next(sets))
+            facts, usable = ranks.run(number)
+            if not usable:
+                ranks.end()
+                ranks = None
+            answer(dict(facts, arm=number))
+    finally:
+        if ranks is not None:
+            ranks.end()
+
+
+def versions(modules: list[str]) -> dict[str, str]:
+    """Give what there is, without touching a GPU."""
+    import importlib.util
+
+    import torch
+
+    found = {"python": sys.version.split()[0], "torch": torch.__version__}
+    if torch.version.cuda:
+        found["cuda"] = torch.version.cuda
+        with contextlib.suppress(Exception):
+            found["nccl"] = ".".join(map(str, torch.cuda.nccl.version()))
+    from importlib.metadata import PackageNotFoundError, version
+
+    for name in modules:
+        try:
+            if importlib.util.find_spec(name) is None:
+                continue
+        except Exception:  # a parent package that cannot be imported
+            continue
+        found[name] = ""
+        for package in (name.replace(".", "-"), name.replace("_", "-").replace(".", "-")):
+            with contextlib.suppress(PackageNotFoundError):
+                found[name] = version(package)
+    return found
+
+
+def cards() -> list[str]:
+    """Name the GPUs, in a process of its own, since a GPU that was touched cannot be used behind a fork."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if not pid:
+        names: list[str] = []
+        try:
+            import torch
+
+            if torch.cuda.is_available():
+                names = [torch.cuda.get_device_name(place) for place in range(torch.cuda.device_count())]
+        finally:
+            os.write(write, json.dumps(names).encode())
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as stream:
+        text = stream.read()
+    os.waitpid(pid, 0)
+    found: list[str] = json.loads(text or b"[]")
+    return found
+
+
+def main() -> int:
+    """Answer jobs until standard input ends."""
+    answers = os.dup(1)
+    os.dup2(2, 1)
+
+    def answer(fact: Fact) -> None:
+        os.write(answers, (json.dumps(fact) + "\n").encode())
+
+    import torch
+    import torch.distributed as dist
+
+    torch.set_num_threads(1)
+    folder, sets = tempfile.mkdtemp(prefix="meshlint-"), itertools.count()
+    try:
+        first = json.loads(read_line())
+        answer({"versions": versions(first["modules"]), "cards": cards(), "gloo": dist.is_gloo_available()})
+        while True:
+            line = read_line()
+            if not line:
+                return 0
+            try:
+                run_job(dict(json.loads(line), folder=folder), answer, sets)
+            except OSError as error:
+                answer({"fault": sentence(error)})
+    except Parent:
+        return 1
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def read_line() -> bytes:
+    """Read one line of standard input without a buffer, so that its end can be watched for."""
+    text = b""
+    while not text.endswith(b"\n"):
+        data = os.read(0, 1)
+        if not data:
+            return b""
+        text += data
+    return text
+
+
+if __name__ == "__main__":
+    sys.exit(main())
