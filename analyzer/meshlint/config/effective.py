@@ -19,6 +19,9 @@ from meshlint.config.shapes.source import FIELDS as SHAPE_FIELDS
 from meshlint.config.shapes.source import Shapes
 from meshlint.config.value import Data, Kind, Origin, State, Value, default, unknown
 
+WORLD = "world_size"
+"""Asked like a field: the ranks that are launched. It is no canonical field, since nobody's config has it."""
+
 
 class Unjudged(Exception):  # noqa: N818 - not an error: the third truth value
     """A rule touched something unknown; it ends without a finding, and coverage says so."""
@@ -77,12 +80,13 @@ class EffectiveConfig:
     def value(self, name: str) -> Value:
         """Give a field in whichever of its three states it is; never raises `Unjudged` for the field itself.
 
-        Raises KeyError for a name that is no canonical field, and Fork where a default depends on an open version.
+        `world_size` is a name too: the ranks that are launched for this role. Raises KeyError for a name that is no
+        canonical field, and Fork where a default depends on an open version.
         """
         if name in self._known:
             self._asked = self._asked or name in self._hanging
             return self._known[name]
-        if name not in FIELDS:
+        if name not in FIELDS and name != WORLD:
             raise KeyError(name)
         if name in self._busy:
             return unknown(f"{name} depends on itself")
@@ -173,7 +177,16 @@ class EffectiveConfig:
             return any(self.within(w) for w in windows)
         return told
 
+    def _world(self) -> Value:
+        """Give the ranks of this role: what the framework says of it, else the launch's own."""
+        derive = self.framework.derive.get(WORLD)
+        derived = derive(self) if derive is not None else None
+        nothing = "nothing says how many ranks are launched; --world-size does"
+        return derived or self.launch.world or unknown(nothing)
+
     def _resolve(self, name: str) -> Value:
+        if name == WORLD:
+            return self._world()
         written, direct = self._written(name), self.launch.find(f"@{name}")
         found = written or direct
         if found is not None and (found.is_set or (found.is_unknown and written is not None)):

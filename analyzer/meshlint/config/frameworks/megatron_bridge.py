@@ -22,6 +22,7 @@ from meshlint.config.frameworks.megatron_core import (
     TRANSFORMER,
     means,
     named,
+    tp_where_none,
 )
 from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
 from meshlint.config.parse import as_int
@@ -245,6 +246,45 @@ def _mended(config: EffectiveConfig) -> bool:
     return config.launch.entry == "recipe" and config.within(PAD_MENDED)
 
 
+EXPERTS_WHOLE = Window(
+    BRIDGE,
+    since="0.6",
+    says="with ep above 1, an unset etp is 1",
+    source="v0.6.0 models/transformer_config.py:80-88, called in finalize :178; absent at v0.5.1",
+)
+
+
+def _expert_tp(config: EffectiveConfig, value: Value) -> Value:
+    """Amend `expert_tensor_parallel_size`: None is tp, from 0.6 on 1 where ep is above 1."""
+    if value.is_unknown or value.data is not None:
+        return value
+    ep = config.value("expert_model_parallel_size")
+    if ep.is_unknown or (isinstance(ep.data, int) and ep.data > 1 and config.within(EXPERTS_WHOLE)):
+        return ep if ep.is_unknown else derived_from(1, "etp is 1 where ep is above 1", ep)
+    return tp_where_none(config, value)
+
+
+_BRIDGES_SET = (
+    "attention_dropout",
+    "moe_enable_deepep",
+    "moe_expert_capacity_factor",
+    "moe_flex_dispatcher_backend",
+    "moe_pad_expert_input_to_capacity",
+    "moe_shared_expert_overlap",
+    "moe_token_dispatcher_type",
+    "variable_seq_lengths",
+)
+"""Fields that the code for one model family sets on its provider (models/qwen/qwen3_moe_bridge.py:80 and others)."""
+
+
+def _set_by_bridge(config: EffectiveConfig) -> Value | None:
+    """Derive what a model's own bridge may set: unknown where the model is named, else megatron-core's default."""
+    model = config.value("model_id")
+    if model.data is None and not model.is_unknown:
+        return None
+    return unknown("Megatron-Bridge's code for the model may set it", *model.origins)
+
+
 DEFAULTS = (
     Default("seq_length", 1024, "models/gpt_provider.py:160"),
     Default("position_embedding_type", "learned_absolute", "models/gpt_provider.py:142"),
@@ -267,10 +307,12 @@ HABITS: dict[str, Data] = {
     "run_script_mends_pad": _mended,
     "validates_sft_loss": _recipe,
     "checks_tp_overlap": "off",
+    "checks_world": _recipe,
     "trains": True,
 }
 """Sources, at main: sizes training/initialize.py:811 (models/model_provider.py:323 leaves them out), sequence
-training/config.py:1575 (since 0.1), loss :1591 (since 0.1), overlap training/comm_overlap.py:442. In-batch packing
+training/config.py:1575 (since 0.1), loss :1591 (since 0.1), overlap training/comm_overlap.py:442, world
+config.py:1024 (v0.2.2 :1139). In-batch packing
 (main, 0.6) pads by itself: `enable_in_batch_packing` makes the pad lcm(2cp, cp*tp) (training/config.py:1359)."""
 
 FRAMEWORK = Framework(
@@ -288,6 +330,6 @@ FRAMEWORK = Framework(
     ),
     defaults=DEFAULTS,
     derive={"packed_sequences": _packs},
-    amend={**AMEND, **{name: _precision(at) for at, name in enumerate(_PRECISION_FIELDS)}},
+    amend={**AMEND, "expert_tensor_parallel_size": _expert_tp, **{name: _precision(at) for at, name in enumerate(_PRECISION_FIELDS)}},
     habits=HABITS,
 )

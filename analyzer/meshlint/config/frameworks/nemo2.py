@@ -7,6 +7,8 @@ Keys are paths in the partial, as NeMo-Run's command line spells them: `trainer.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from meshlint.config.framework import Default, Framework, Spelling
 from meshlint.config.frameworks.megatron_core import (
     AMEND,
@@ -20,7 +22,10 @@ from meshlint.config.frameworks.megatron_core import (
     named,
 )
 from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
-from meshlint.config.value import Data
+from meshlint.config.value import Data, Kind, Value, unknown
+
+if TYPE_CHECKING:
+    from meshlint.config.effective import EffectiveConfig
 
 _STRATEGY = (
     "tensor_model_parallel_size",
@@ -109,6 +114,17 @@ _KEYS = (
     ),
 )
 
+
+def _ranks(config: EffectiveConfig) -> Value | None:
+    """Derive the ranks: what a recipe's own parameters say by default, its caller may say otherwise."""
+    counts = (config.launch.nodes, config.launch.gpus_per_node)
+    passed = any(value is not None and len(value.origins) > 1 for value in counts)
+    given = config.launch.world is None or any(o.kind is Kind.OPTION for o in config.launch.world.origins)
+    if given or not passed or not config.launch.identity.endswith("_recipe"):
+        return None
+    return unknown("who calls the recipe says on how many nodes it runs; --world-size does too")
+
+
 DEFAULTS = (
     Default("position_embedding_type", "learned_absolute", "collections/llm/gpt/model/base.py:296"),
     Default("packed_sequences", False, "collections/llm/gpt/data/packed_sequence.py"),
@@ -128,6 +144,7 @@ FRAMEWORK = Framework(
     title="NeMo 2",
     libraries=(CORE, TE, TORCH),
     defaults=DEFAULTS,
+    derive={"world_size": _ranks},
     amend=AMEND,
     habits=HABITS,
     spellings=(

@@ -26,7 +26,7 @@ from meshlint.config.frameworks.megatron_core import (
 )
 from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
 from meshlint.config.parse import as_bool
-from meshlint.config.value import Data, Value, derived_from
+from meshlint.config.value import Data, Kind, Value, derived_from, unknown
 
 if TYPE_CHECKING:
     from meshlint.config.effective import EffectiveConfig
@@ -107,6 +107,14 @@ def _recompute(config: EffectiveConfig, value: Value) -> Value:
     return derived_from("full", "activation_checkpointing recomputes all", switch) if given is None else given
 
 
+def _ranks(config: EffectiveConfig) -> Value | None:
+    """Derive the ranks of a role: the launch's are the policy's; teachers have their own (grpo.py:759-905)."""
+    ranks = config.launch.world
+    if config.role.name == "policy" or ranks is None or any(origin.kind is Kind.OPTION for origin in ranks.origins):
+        return None
+    return unknown("the ranks of this role are not counted")
+
+
 DEFAULTS = (
     Default("sft", False, "the algorithm"),
     Default("packed_sequences", False, "a policy without sequence_packing"),
@@ -154,7 +162,7 @@ FRAMEWORK = Framework(
         *_KEYS,
     ),
     defaults=DEFAULTS,
-    derive={"training": forward_only("teacher"), "sft": _fine_tunes},
+    derive={"training": forward_only("teacher"), "sft": _fine_tunes, "world_size": _ranks},
     roles=roles,
     habits=HABITS,
     amend={**AMEND, "recompute_granularity": _recompute},

@@ -23,7 +23,7 @@ from meshlint.config.frameworks.megatron_core import (
     named,
 )
 from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
-from meshlint.config.value import Data, Value, derived_from
+from meshlint.config.value import Data, Kind, Value, derived_from, unknown
 
 if TYPE_CHECKING:
     from meshlint.config.effective import EffectiveConfig
@@ -84,6 +84,14 @@ def _prompt_and_response(config: EffectiveConfig) -> Value | None:
     return derived_from(prompt.data + response.data, "prompt_length + response_length", prompt, response)
 
 
+def _ranks(config: EffectiveConfig) -> Value | None:
+    """Derive the ranks of a role: the launch's are those of the worker that trains (worker_config.py:311)."""
+    mapping, ranks = config.launch.find(f"{config.role.parent}device_mapping"), config.launch.world
+    own = mapping is not None and ranks is not None and mapping.origins[:1] == ranks.origins[:1]
+    given = ranks is not None and any(origin.kind is Kind.OPTION for origin in ranks.origins)
+    return None if own or given else unknown("the devices of this worker are not counted")
+
+
 DEFAULTS = (
     Default("max_prompt_length", 1024, "roll/configs/base_config.py:175"),
     Default("overlap_p2p_comm", True, f"{_ARGS}:82"),
@@ -115,7 +123,7 @@ FRAMEWORK = Framework(
         *_KEYS,
     ),
     defaults=DEFAULTS,
-    derive={"seq_length": _prompt_and_response, "training": _trains},
+    derive={"seq_length": _prompt_and_response, "training": _trains, "world_size": _ranks},
     roles=roles,
     habits=HABITS,
     amend=AMEND,

@@ -78,6 +78,7 @@ HABITS: dict[str, Data] = {
     "always_packed": True,
     "loss_spans_cp": True,
     "checks_layers_per_stage": True,
+    "checks_world": True,
     "shape_is_written": True,
 }
 """Sources, in slime/backends/megatron_utils: validate_args arguments.py:79; sizes initialize.py:43; the loss

@@ -101,7 +101,7 @@ def _sites(path: str, context: Context) -> list[tuple[str, Site | None]]:
     if len(by_world) < 2:
         return [("", next(iter(by_world.values()), None))]
     ordered = sorted(by_world.items(), key=lambda item: str(item[0]))
-    return [(f" on {world} {'rank' if world == 1 else 'ranks'}", site) for world, site in ordered]
+    return [(f" on {world} ranks" if world is not None else "", site) for world, site in ordered]
 
 
 def _default_script(path: str) -> str:
@@ -121,7 +121,8 @@ def _ranks(root: Node, key: str, site: Site | None) -> tuple[Value | None, Value
         return None, nodes, gpus
     if nodes is None:
         return derived_from(gpus.data, "one node of this many GPUs", gpus), None, gpus
-    return Site("", "", nodes, gpus).world, nodes, gpus
+    path = site.path if site is not None and gpus is site.gpus else ""
+    return Site(path, "", nodes, gpus).world, nodes, gpus
 
 
 def _kind_of_run(root: Node, script: str) -> Iterator[Write]:

@@ -1,0 +1,1 @@
+"""PAR002: ranks that the sizes of the experts do not divide."""

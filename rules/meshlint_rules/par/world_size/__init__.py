@@ -1,0 +1,1 @@
+"""PAR001: ranks that the parallel sizes do not divide."""
