@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,8 @@ from python_trees import context_of, data, launches
 from conftest import CommandLine
 from meshlint.config.installed import environments, locate, name_command
 from meshlint.config.launch import Launch
+from meshlint.config.pins.readers import requirement
+from meshlint.config.pins.tables import ALIASES, RELEASES
 from meshlint.config.registry import framework
 from meshlint.config.surface import Context
 from meshlint.config.versions import resolve
@@ -126,6 +128,20 @@ def test_a_runner_is_judged_with_the_recipe_that_its_caller_names(tmp_path: Path
             pretrain(config, None)
         """
     assert launches(listed(tmp_path, script), "bridge_recipe") == []
+
+
+@pytest.mark.parametrize("library", sorted(RELEASES))
+@pytest.mark.parametrize("spelled", [lambda name: name.replace("-", "_"), lambda name: name.replace("-", ".").upper()])
+def test_every_library_that_is_judged_is_read(tmp_path: Path, library: str, spelled: Callable[[str], str]) -> None:
+    tree(tmp_path, {}, f"{spelled(library)}-9.8.7")
+    assert [found.version(library) for found in environments(listed(tmp_path))] == ["9.8.7"]
+
+
+@pytest.mark.parametrize("name", sorted(ALIASES))
+def test_a_distribution_of_another_name_is_the_library(tmp_path: Path, name: str) -> None:
+    tree(tmp_path, {}, f"{name.replace('-', '_')}-2.8.0")
+    assert [found.version(ALIASES[name]) for found in environments(listed(tmp_path))] == ["2.8.0"]
+    assert requirement(f"{name}[x]==2.8.0") == (ALIASES[name], "==2.8.0")
 
 
 def test_versions_come_from_the_environment_last(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import PathDistribution
 from pathlib import Path
 
 import pytest
@@ -200,14 +199,14 @@ def test_the_sft_trainer_counts_the_launcher_s_ranks(tmp_path: Path) -> None:
 def absent(
     tmp_path: Path, *texts: str, monkeypatch: pytest.MonkeyPatch, module: str = "verl.trainer.main_ppo"
 ) -> Launch:
-    monkeypatch.setattr("importlib.metadata.distribution", missing)
+    no_environment(monkeypatch)
     return ppo(plant(tmp_path, {"examples/run.sh": ""}), *texts, module=module)
 
 
-def missing(name: str) -> PathDistribution:
-    from importlib.metadata import PackageNotFoundError
-
-    raise PackageNotFoundError(name)
+def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no environment of whoever runs the tests count."""
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    monkeypatch.setattr("meshlint.config.installed.sys.prefix", "/nonexistent")
 
 
 @pytest.mark.parametrize("texts", [["--config-name=ppo_megatron_trainer"], ["model_engine=megatron"]])
@@ -235,13 +234,16 @@ def test_an_unknown_config_leaves_the_rest_unknown(tmp_path: Path, monkeypatch: 
     assert cp is not None and cp.data == 2
 
 
-def test_an_installed_package_s_own_data_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    site = tmp_path / "site"
-    plant(site, BASE)
-    (site / "verl-0.7.1.dist-info").mkdir()
-    (site / "verl-0.7.1.dist-info" / "METADATA").write_text("Name: verl\nVersion: 0.7.1\n")
-    monkeypatch.setattr("importlib.metadata.distribution", lambda _: PathDistribution(site / "verl-0.7.1.dist-info"))
+@pytest.mark.parametrize("where", [".venv", "$VIRTUAL_ENV"])
+def test_an_installed_package_s_own_data_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    no_environment(monkeypatch)
     context = plant(tmp_path / "tree", {"run.sh": ""})
+    prefix = {".venv": tmp_path / "tree" / ".venv", "$VIRTUAL_ENV": tmp_path / "env"}[where]
+    site = prefix / "lib" / "python3.12" / "site-packages"
+    plant(site, {**BASE, "verl/__init__.py": ""})
+    (site / "verl-0.7.1.dist-info").mkdir()
+    if where == "$VIRTUAL_ENV":
+        monkeypatch.setenv("VIRTUAL_ENV", str(prefix))
     launch = ppo(context, "model_engine=megatron", path="run.sh")
     value = launch.find(f"{ACTOR}sequence_parallel")
     assert value is not None and value.data is True

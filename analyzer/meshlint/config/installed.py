@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from meshlint.config.pins.tables import RELEASES, library_of
 from meshlint.config.surface import Context
 from meshlint.sources.tree import Tree
 
@@ -21,13 +22,7 @@ MAX_ENTRIES = 20_000
 """Names of one folder of packages that are looked at."""
 MAX_PYTHONS = 8
 """Folders `lib/python3.x` of one environment that are looked at."""
-_LIBRARIES = frozenset({"megatron-core", "transformer-engine", "megatron-bridge", "verl", "torch", "ms-swift"})
-_ALIASES = {
-    "transformer-engine-torch": "transformer-engine",
-    "transformer-engine-cu12": "transformer-engine",
-    "transformer-engine-cu13": "transformer-engine",
-}
-_TRAINING = frozenset({"megatron-core", "megatron-bridge", "verl", "nemo-toolkit", "ms-swift", "slime"})
+_TRAINING = frozenset({"megatron-core", "megatron-bridge", "verl", "nemo-rl", "nemo-toolkit", "ms-swift", "slime"})
 PACKAGES: Mapping[str, tuple[str, str]] = {
     "megatron.bridge": ("megatron-bridge", "megatron"),
     "megatron.core": ("megatron-core", "megatron"),
@@ -164,8 +159,7 @@ def _listed(packages: Path) -> dict[str, str]:
     for name in _names(packages):
         stem, _, ending = name.rpartition(".")
         distribution, dash, version = stem.partition("-")
-        library = distribution.lower().replace("_", "-").replace(".", "-")
-        library = _ALIASES.get(library, library)
-        if ending == "dist-info" and dash and library in _LIBRARIES | _TRAINING:
+        library = library_of(distribution)
+        if ending == "dist-info" and dash and (library in RELEASES or library in _TRAINING):
             found[library] = version.partition("+")[0]
     return found

@@ -75,10 +75,9 @@ def _pin(library: str, text: str, source: str, place: str) -> Pin:
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
     from packaging.version import InvalidVersion, Version
 
-    from meshlint.config.pins.readers import ALIASES
-    from meshlint.config.pins.tables import RELEASES
+    from meshlint.config.pins.tables import RELEASES, library_of
 
-    library = ALIASES.get(library, library)
+    library = library_of(library)
     if library not in RELEASES:
         hint = meant(library, sorted(RELEASES), cutoff=0.4)
         raise UsageError(f"{place}: there is no library `{library}` whose version is judged{hint}")

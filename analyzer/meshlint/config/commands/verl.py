@@ -7,16 +7,18 @@ table of the framework counts. Sources count from verl v0.7.1 unless they say ot
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 from meshlint.config.command import Command, Word
 from meshlint.config.hydra.app import Application, Settings, product, settings
 from meshlint.config.hydra.compose import Folder
 from meshlint.config.hydra.items import Marking
-from meshlint.config.hydra.places import around, installed, is_folder
+from meshlint.config.hydra.places import around, is_folder
 from meshlint.config.hydra.program import Program, hydra_main, locate, options, program
+from meshlint.config.installed import locate as installed
 from meshlint.config.launch import Launch, Write
 from meshlint.config.surface import Context
 from meshlint.config.value import Kind, Origin, State, Value, default
@@ -127,16 +129,16 @@ def _application(
     found: Program, given: dict[str, Word], command: Command, reader: Reader, context: Context
 ) -> Application:
     """Find the primary config: its folder, its name, or why they cannot be known."""
-    script = locate(found.file, command, reader) or _installed_script(found, reader)
+    script = locate(found.file, command, reader) or _installed_script(found, context)
     main = hydra_main(script, reader, context) if script is not None else None
     entry = next((e for e in ENTRIES if e.module == found.module), None)
     name = _name(given.get("name"), (main.config_name if main else None) or (entry.config if entry else None))
     beside = posixpath.dirname(script) if script is not None else ""
-    folders = _folders(given, beside, main.config_path if main else None, entry, command, reader)
+    folders = _folders(given, beside, main.config_path if main else None, entry, command, reader, context)
     if name is None:
         missing = _why(given.get("name"), "the config that it starts from is not named")
-        return Application(folders, None, missing, STANDARD, find)
-    return Application(folders, name, "", STANDARD, find)
+        return Application(folders, None, missing, STANDARD, finder(context))
+    return Application(folders, name, "", STANDARD, finder(context))
 
 
 def _name(word: Word | None, fallback: str | None) -> str | None:
@@ -150,7 +152,13 @@ def _why(word: Word | None, otherwise: str) -> str:
 
 
 def _folders(
-    given: dict[str, Word], beside: str, own: str | None, entry: Entry | None, command: Command, reader: Reader
+    given: dict[str, Word],
+    beside: str,
+    own: str | None,
+    entry: Entry | None,
+    command: Command,
+    reader: Reader,
+    context: Context,
 ) -> tuple[Folder, ...]:
     """Give the search path: `--config-path` in place of the script's own folder, `--config-dir` beside it."""
     paths: list[str] = []
@@ -161,7 +169,7 @@ def _folders(
         paths += [own if posixpath.isabs(own) else posixpath.normpath(posixpath.join(beside, own))]
     elif entry is not None:
         folder = around(f"verl/{entry.folder}", posixpath.dirname(command.path), reader)
-        package = None if folder is not None else installed("verl", reader)
+        package = None if folder is not None else _package(context)
         paths += [folder] if folder is not None else [(package / entry.folder).as_posix()] if package else []
     extra = given.get("dir")
     if extra is not None:
@@ -192,7 +200,18 @@ def is_own(path: str) -> bool:
     return any(here == "verl" and after in ("trainer", "experimental", "workers") for here, after in pairwise(parts))
 
 
-def find(path: str, start: str, reader: Reader) -> Folder | None:
+def finder(context: Context) -> Callable[[str, str, Reader], Folder | None]:
+    """Give what finds a folder of `hydra.searchpath`, see `_find`."""
+    return lambda path, start, reader: _find(path, start, reader, context)
+
+
+def _package(context: Context) -> Path | None:
+    """Find the folder of an installed verl, and let it be read; None where none is there."""
+    found = installed("verl", context)
+    return found.parent if found is not None and found.name == "__init__.py" else found
+
+
+def _find(path: str, start: str, reader: Reader, context: Context) -> Folder | None:
     """Find a folder of `hydra.searchpath`: `pkg://a.b` or `file://a/b`, from the files around or an installed verl."""
     scheme, mark, rest = path.partition("://")
     if not mark:
@@ -200,19 +219,19 @@ def find(path: str, start: str, reader: Reader) -> Folder | None:
     wanted = rest.replace(".", "/") if scheme == "pkg" else rest
     folder = around(wanted, start, reader)
     if folder is None and wanted.startswith("verl/"):
-        package = installed("verl", reader)
+        package = _package(context)
         folder = (package / wanted.removeprefix("verl/")).as_posix() if package is not None else None
     return folder_of(folder) if folder is not None and is_folder(folder, reader) else None
 
 
-def _installed_script(found: Program, reader: Reader) -> str | None:
+def _installed_script(found: Program, context: Context) -> str | None:
     if not found.module.startswith("verl."):
         return None
-    package = installed("verl", reader)
+    package = _package(context)
     if package is None:
         return None
     file = package / found.file.removeprefix("verl/")
-    return reader.tree.shown(file) if file.is_file() else None
+    return context.tree.shown(file) if file.is_file() else None
 
 
 def _launch(found: Program, merged: Settings, command: Command, reader: Reader) -> Launch:

@@ -1,10 +1,9 @@
-"""Where the folders of configs lie: in the checkout around a file, else in an installed package's own data."""
+"""Where the folders of configs lie, in the checkout around a file."""
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from pathlib import Path
 
 from meshlint.sources.tree import Reader
 
@@ -32,17 +31,3 @@ def around(path: str, start: str, reader: Reader) -> str | None:
         if is_folder(folder, reader):
             return folder
     return None
-
-
-def installed(package: str, reader: Reader) -> Path | None:
-    """Find an installed distribution's folder, without importing it, and let it be read; None where it is not there."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        folder = Path(str(distribution(package).locate_file(package.replace("-", "_"))))
-    except (PackageNotFoundError, ValueError):
-        return None
-    if not folder.is_dir():
-        return None
-    reader.tree.admit(folder)
-    return folder.resolve()

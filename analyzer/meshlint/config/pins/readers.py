@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from packaging.version import InvalidVersion, Version
 
 from meshlint.config.launch import Pin
-from meshlint.config.pins.tables import IMAGES, RELEASES, commit_versions
+from meshlint.config.pins.tables import IMAGES, RELEASES, commit_versions, library_of
 from meshlint.config.value import Kind, Origin, written
 from meshlint.place import Span
 from meshlint.sources.tree import Text
@@ -35,7 +35,6 @@ ARGUMENTS = {
     "TORCH_VERSION": "torch",
 }
 """Build arguments of Dockerfiles that name a library's version. Source: docker/ of verl, slime, Megatron-LM."""
-ALIASES = {"transformer-engine-torch": "transformer-engine", "transformer-engine-cu12": "transformer-engine"}
 MAX_LINE = 2_000
 
 
@@ -74,8 +73,7 @@ def requirement(word: str) -> tuple[str, str] | None:
         parsed = Requirement(word)
     except InvalidRequirement:
         return None
-    name = parsed.name.lower().replace("_", "-").replace(".", "-")
-    library = ALIASES.get(name, name)
+    library = library_of(parsed.name)
     if library not in LIBRARIES:
         return None
     if parsed.url is not None:
@@ -140,7 +138,7 @@ def uv_lock(text: Text) -> Iterator[Pin]:
     name = ""
     for number, line in _lines(text):
         if line.startswith("name = "):
-            name = line[7:].strip().strip('"')
+            name = library_of(line[7:].strip().strip('"'))
         elif line.startswith("version = ") and name in LIBRARIES:
             version = line[10:].strip().strip('"').split("+", 1)[0]
             yield pin(name, f"=={version}", text, number, 11, line[10:].strip(), "uv.lock")

@@ -25,6 +25,21 @@ RELEASES: Mapping[str, tuple[str, ...]] = {
 megatron-bridge 0.2 is a tag (v0.2.2), not on the index; nemo-rl's are the tags of NVIDIA-NeMo/RL.
 """
 
+ALIASES: Mapping[str, str] = {
+    "transformer-engine-torch": "transformer-engine",
+    "transformer-engine-cu12": "transformer-engine",
+    "transformer-engine-cu13": "transformer-engine",
+}
+"""Distributions of a library under another name, released with it under one version. Source: the package index, and
+setup.py of Transformer Engine at v2.8."""
+
+
+def library_of(distribution: str) -> str:
+    """Give the library of a distribution, in whichever spelling: `transformer_engine_cu12` is `transformer-engine`."""
+    name = distribution.lower().replace("_", "-").replace(".", "-")
+    return ALIASES.get(name, name)
+
+
 NEMO_IMAGES: Mapping[str, Mapping[str, str]] = {
     "26.06": {"megatron-core": "0.18.0", "transformer-engine": "2.16", "megatron-bridge": "0.5.0", "torch": "2.12"},
     "26.04": {"megatron-core": "0.17.0", "transformer-engine": "2.14", "megatron-bridge": "0.4.0", "torch": "2.11"},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator
 
-from meshlint.config.commands.verl import MARKS, NAME, STANDARD, find, folder_of, implied, is_own, pool
+from meshlint.config.commands.verl import MARKS, NAME, STANDARD, finder, folder_of, implied, is_own, pool
 from meshlint.config.hydra.app import Application, settings
 from meshlint.config.hydra.documents import Document, load
 from meshlint.config.launch import Launch
@@ -45,7 +45,7 @@ class VerlYaml:
         """Give the one launch of a file."""
         reader = context.reader()
         place = Span(path, 1)
-        application = Application((folder_of(posixpath.dirname(path)),), _stem(path), "", STANDARD, find)
+        application = Application((folder_of(posixpath.dirname(path)),), _stem(path), "", STANDARD, finder(context))
         merged = settings(application, (), reader, context, place, context.environment)
         nodes, gpus, world = pool(merged)
         yield Launch(
