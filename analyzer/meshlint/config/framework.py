@@ -26,6 +26,8 @@ entry point. Missing means no.
 |  | per-token loss |
 | switches_sp_off_at_tp1 | sequence parallelism with tp = 1 is switched off, silently or with a warning |
 | checks_tp_overlap | what tp_comm_overlap without SP meets: `assert`, `off`, or None: nothing |
+| checks_param_gather | what overlap_param_gather without its company meets: true: an assertion; `never`: the |
+|  | framework takes none at all; None: nothing |
 | checks_layers_per_stage | the entry refuses layers that pp does not divide |
 | checks_world | the entry refuses a world that tp*pp*cp does not divide |
 | checks_heads_for_a2a | heads against the a2a degree are checked before the first forward pass |

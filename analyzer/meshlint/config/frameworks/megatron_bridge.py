@@ -26,7 +26,7 @@ from meshlint.config.frameworks.megatron_core import (
 )
 from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
 from meshlint.config.parse import as_int
-from meshlint.config.value import Data, Value, derived_from
+from meshlint.config.value import Data, Value, derived_from, unknown
 
 if TYPE_CHECKING:
     from meshlint.config.effective import EffectiveConfig
@@ -274,7 +274,7 @@ _BRIDGES_SET = (
     "moe_token_dispatcher_type",
     "variable_seq_lengths",
 )
-"""Fields that the code for one model family sets on its provider (models/qwen/qwen3_moe_bridge.py:80 and others)."""
+"""Fields that the code for one model family sets on its provider (models/qwen/qwen3_moe_bridge.py:67 and others)."""
 
 
 def _set_by_bridge(config: EffectiveConfig) -> Value | None:
@@ -329,7 +329,11 @@ FRAMEWORK = Framework(
         *_KEYS,
     ),
     defaults=DEFAULTS,
-    derive={"packed_sequences": _packs},
-    amend={**AMEND, "expert_tensor_parallel_size": _expert_tp, **{name: _precision(at) for at, name in enumerate(_PRECISION_FIELDS)}},
+    derive={"packed_sequences": _packs, **dict.fromkeys(_BRIDGES_SET, _set_by_bridge)},
+    amend={
+        **AMEND,
+        "expert_tensor_parallel_size": _expert_tp,
+        **{name: _precision(at) for at, name in enumerate(_PRECISION_FIELDS)},
+    },
     habits=HABITS,
 )

@@ -349,13 +349,14 @@ HABITS: dict[str, Data] = {
     "pads_each_sequence_to": "2*cp",
     "switches_sp_off_at_tp1": True,
     "checks_tp_overlap": "assert",
+    "checks_param_gather": _own_arguments,
     "checks_layers_per_stage": _own_arguments,
     "checks_world": True,
     "trains": True,
 }
 """Sources, at core_v0.16.1: validate_args is arguments.py:111, sizes :403, comm type :1361, sequence :818, SP :913 (and
-yaml_arguments.py:214), tp overlap :915, layers :570, world :317; initialize.py passes the sizes; the pad is
-training/datasets/sft_dataset.py:132, for --sft, since 0.16."""
+yaml_arguments.py:214), tp overlap :915, layers :570, parameter gather :597, world :317; initialize.py passes the
+sizes; the pad is training/datasets/sft_dataset.py:132, for --sft, since 0.16."""
 
 FRAMEWORK = Framework(
     name="megatron-lm",

@@ -111,6 +111,11 @@ def _fine_tunes(config: EffectiveConfig) -> Value | None:
     return follows("sft", *((task,) if task is not None else ())) or entry_says("sft", config.launch)
 
 
+def _trains(config: EffectiveConfig) -> Value | None:
+    """Derive `training`: `megatron export` converts, and runs forward at most."""
+    return derived_from(False, "megatron export does not train") if config.launch.entry.endswith("export") else None
+
+
 DEFAULTS = (
     Default("sft", False, "the verb"),
     Default("micro_batch_size", 1, ":478"),
@@ -148,7 +153,7 @@ FRAMEWORK = Framework(
     libraries=(SWIFT, CORE, TE, TORCH),
     spellings=(*named(MODEL_PARALLEL + TRANSFORMER + DDP + OPTIMIZER, "", only=_FLAGS), *_KEYS),
     defaults=DEFAULTS,
-    derive={"calculate_per_token_loss": _per_token, "sft": _fine_tunes},
+    derive={"calculate_per_token_loss": _per_token, "sft": _fine_tunes, "training": _trains},
     amend={**AMEND, "packed_sequences": _packs},
     habits=HABITS,
 )

@@ -135,9 +135,11 @@ HABITS: dict[str, Data] = {
     "validates_hierarchical_sizes": False,
     "passes_hierarchical_sizes": False,
     "seq_is_tensor_length": True,
+    "checks_tp_overlap": "off",
     "trains": True,
 }
-"""Source: lightning/_strategy_lib.py:124 passes no sizes."""
+"""Sources: lightning/_strategy_lib.py:124 passes no sizes; lightning/pytorch/callbacks/megatron_comm_overlap.py:146
+switches the overlap off."""
 
 FRAMEWORK = Framework(
     name="nemo2",

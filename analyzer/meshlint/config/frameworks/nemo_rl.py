@@ -6,6 +6,7 @@ A role's prefix is its `megatron_cfg.`, its parent the section around it (`polic
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from meshlint.config.framework import Default, Framework, Role, Spelling, Window
@@ -115,6 +116,18 @@ def _ranks(config: EffectiveConfig) -> Value | None:
     return unknown("the ranks of this role are not counted")
 
 
+def _uniform(data: Data) -> Callable[[EffectiveConfig], Value | None]:
+    """Derive method and layers of full recompute, which NeMo-RL sets itself (models/megatron/setup.py:1075)."""
+
+    def derive(config: EffectiveConfig) -> Value | None:
+        granularity = config.value("recompute_granularity")
+        if granularity.data != "full":
+            return None
+        return derived_from(data, "full recompute is uniform, a layer at a time", granularity)
+
+    return derive
+
+
 DEFAULTS = (
     Default("sft", False, "the algorithm"),
     Default("packed_sequences", False, "a policy without sequence_packing"),
@@ -162,7 +175,13 @@ FRAMEWORK = Framework(
         *_KEYS,
     ),
     defaults=DEFAULTS,
-    derive={"training": forward_only("teacher"), "sft": _fine_tunes, "world_size": _ranks},
+    derive={
+        "training": forward_only("teacher"),
+        "sft": _fine_tunes,
+        "recompute_method": _uniform("uniform"),
+        "recompute_num_layers": _uniform(1),
+        "world_size": _ranks,
+    },
     roles=roles,
     habits=HABITS,
     amend={**AMEND, "recompute_granularity": _recompute},

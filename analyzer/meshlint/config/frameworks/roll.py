@@ -7,6 +7,7 @@ through `additional_configs`, fields of megatron-core's `TransformerConfig`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from meshlint.config.framework import Default, Framework, Role, Spelling
@@ -84,12 +85,37 @@ def _prompt_and_response(config: EffectiveConfig) -> Value | None:
     return derived_from(prompt.data + response.data, "prompt_length + response_length", prompt, response)
 
 
+def _shares_sequence(config: EffectiveConfig, value: Value) -> Value:
+    """Amend `sequence_parallel`: with tp and ep above 1 it is switched on (models/model_config.py:368)."""
+    if value.is_unknown or value.data:
+        return value
+    tp, ep = config.value("tensor_model_parallel_size"), config.value("expert_model_parallel_size")
+    stop = follows("sequence_parallel", tp, ep)
+    if stop is not None:
+        return stop
+    both = all(isinstance(size.data, int) and size.data > 1 for size in (tp, ep))
+    return derived_from(True, "with tp and ep above 1 it is switched on", tp, ep) if both else value
+
+
 def _ranks(config: EffectiveConfig) -> Value | None:
     """Derive the ranks of a role: the launch's are those of the worker that trains (worker_config.py:311)."""
     mapping, ranks = config.launch.find(f"{config.role.parent}device_mapping"), config.launch.world
     own = mapping is not None and ranks is not None and mapping.origins[:1] == ranks.origins[:1]
     given = ranks is not None and any(origin.kind is Kind.OPTION for origin in ranks.origins)
     return None if own or given else unknown("the devices of this worker are not counted")
+
+
+def _uniform(name: str, other: str, data: Data) -> Callable[[EffectiveConfig], Value | None]:
+    """Derive method and layers of full recompute, set where neither is written (models/model_config.py:359)."""
+
+    def derive(config: EffectiveConfig) -> Value | None:
+        granularity = config.value("recompute_granularity")
+        keys = [f"{config.role.prefix}{part}{other}" for part in ("", "additional_configs.")]
+        if granularity.data != "full" or any(config.launch.find(key) is not None for key in keys):
+            return None
+        return derived_from(data, f"full recompute has {name} = {data} where nothing is written", granularity)
+
+    return derive
 
 
 DEFAULTS = (
@@ -106,11 +132,12 @@ HABITS: dict[str, Data] = {
     "seq_is_tensor_length": False,
     "pads_each_sequence_to": "2*cp*tp",
     "switches_sp_off_at_tp1": True,
+    "checks_param_gather": "never",
     "trains": True,
 }
 """Sources: groups mcore_adapter/src/mcore_adapter/initialize.py:62; pad roll/distributed/strategy/
 megatron_strategy.py:330; SP mcore_adapter/src/mcore_adapter/models/model_config.py:371 (with experts and tp it is
-switched on, :368)."""
+switched on, :368); parameter gather roll/distributed/strategy/megatron_strategy.py:119."""
 
 FRAMEWORK = Framework(
     name="roll",
@@ -123,8 +150,14 @@ FRAMEWORK = Framework(
         *_KEYS,
     ),
     defaults=DEFAULTS,
-    derive={"seq_length": _prompt_and_response, "training": _trains, "world_size": _ranks},
+    derive={
+        "seq_length": _prompt_and_response,
+        "training": _trains,
+        "recompute_method": _uniform("recompute_method", "recompute_num_layers", "uniform"),
+        "recompute_num_layers": _uniform("recompute_num_layers", "recompute_method", 1),
+        "world_size": _ranks,
+    },
     roles=roles,
     habits=HABITS,
-    amend=AMEND,
+    amend={**AMEND, "sequence_parallel": _shares_sequence},
 )

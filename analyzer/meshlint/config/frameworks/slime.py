@@ -46,6 +46,11 @@ def batch_of_steps(config: EffectiveConfig) -> Value | None:
     return derived_from(whole, "prompts * samples of each // steps of a rollout", steps, prompts, samples)
 
 
+def varies_lengths(_: EffectiveConfig, value: Value) -> Value:
+    """Amend `moe_token_dispatcher_type`: allgather takes no varying lengths (backends/.../arguments.py:83)."""
+    return value.with_data("alltoall") if value.data == "allgather" else value
+
+
 _OWN = (
     Spelling("sft", ("loss_type",), _fine_tunes, "slime/utils/arguments.py:915"),
     Spelling("model_id", ("hf_checkpoint",), source="slime/utils/arguments.py"),
@@ -74,6 +79,7 @@ HABITS: dict[str, Data] = {
     "unwraps_single_comm_type": True,
     "seq_is_tensor_length": False,
     "checks_seq_for_cp": True,
+    "checks_param_gather": True,
     "pads_each_sequence_to": "2*cp",
     "always_packed": True,
     "loss_spans_cp": True,
@@ -94,6 +100,6 @@ FRAMEWORK = Framework(
         **{k: v for k, v in megatron_lm.DERIVE.items() if k != "packed_sequences"},
         "global_batch_size": batch_of_steps,
     },
-    amend=megatron_lm.AMENDS,
+    amend={**megatron_lm.AMENDS, "moe_token_dispatcher_type": varies_lengths},
     habits=HABITS,
 )

@@ -183,6 +183,8 @@ DEFAULTS = (
     Default("use_distributed_optimizer", True, _ENGINE),
     Default("packed_sequences", True, f"{_ENGINE}; before 0.7 always packed, v0.6.1 models/mcore/model_forward.py"),
     Default("attention_backend", "flash", f"{_ENGINE}, override_transformer_config"),
+    Default("moe_token_dispatcher_type", "alltoall", "models/mcore/config_converter.py:91; v0.5.0 :86"),
+    Default("variable_seq_lengths", True, "models/mcore/config_converter.py:89; v0.5.0 :84"),
     Default("dynamic_context_parallel", False, _ENGINE),
     Default("dynamic_batch_size", False, "trainer/config/actor/actor.yaml"),
     Default("pad_to_max_length", False, _ENGINE),
