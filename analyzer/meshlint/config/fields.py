@@ -157,6 +157,7 @@ _DATA: tuple[Row, ...] = (
     ("train_iters", as_int, "optimizer steps"),
     ("calculate_per_token_loss", as_bool, "the loss is divided by the tokens of the whole batch"),
     ("average_in_collective", as_bool, "gradients are averaged inside the reduction"),
+    ("gpu", as_name, "the accelerator, as `--gpu` names it"),
     ("use_checkpoint_args", as_bool, "the checkpoint's arguments replace those given"),
     ("use_mp_args_from_checkpoint_args", as_bool, "parallel sizes too come from the checkpoint"),
 )

@@ -28,7 +28,9 @@ entry point. Missing means no.
 | checks_tp_overlap | what tp_comm_overlap without SP meets: `assert`, `off`, or None: nothing |
 | checks_param_gather | what overlap_param_gather without its company meets: true: an assertion; `never`: the |
 |  | framework takes none at all; None: nothing |
-| checks_layers_per_stage | the entry refuses layers that pp does not divide |
+| checks_layers_per_stage | the entry refuses layers that pp does not divide; `config`: its model config does, vpp too |
+| lays_out_stages | the framework itself lays the layers out over the stages, evenly or not |
+| counts_micro_batches | the entry refuses a global batch that is no multiple of the micro batch times dp |
 | checks_world | the entry refuses a world that tp*pp*cp does not divide |
 | checks_heads_for_a2a | heads against the a2a degree are checked before the first forward pass |
 | sets_max_connections | the framework sets CUDA_DEVICE_MAX_CONNECTIONS itself |

@@ -160,10 +160,12 @@ HABITS: dict[str, Data] = {
     "pads_each_sequence_to": "2*cp*tp",
     "always_packed": True,
     "switches_sp_off_at_tp1": True,
+    "lays_out_stages": True,
     "sets_max_connections": True,
     "trains": True,
 }
-"""Sources: groups engine/megatron_engine.py:229; pad engine/megatron_utils/packed_context_parallel.py:31; environment
+"""Sources: groups engine/megatron_engine.py:229; pad engine/megatron_utils/packed_context_parallel.py:31;
+stages engine/megatron_utils/pipeline_parallel.py:17; environment
 infra/utils/launcher.py:49."""
 
 FRAMEWORK = Framework(

@@ -246,6 +246,13 @@ def _mended(config: EffectiveConfig) -> bool:
     return config.launch.entry == "recipe" and config.within(PAD_MENDED)
 
 
+SEQUENCE_SWITCHED_OFF = Window(
+    BRIDGE,
+    since="0.4",
+    says="sequence parallelism with tp = 1 is switched off",
+    source="v0.4.0 models/transformer_config.py:116, in finalize; absent at v0.3.1, where megatron-core raises",
+)
+
 EXPERTS_WHOLE = Window(
     BRIDGE,
     since="0.6",
@@ -308,6 +315,8 @@ HABITS: dict[str, Data] = {
     "validates_sft_loss": _recipe,
     "checks_tp_overlap": "off",
     "checks_world": _recipe,
+    "counts_micro_batches": _recipe,
+    "switches_sp_off_at_tp1": SEQUENCE_SWITCHED_OFF,
     "trains": True,
 }
 """Sources, at main: sizes training/initialize.py:811 (models/model_provider.py:323 leaves them out), sequence

@@ -352,6 +352,7 @@ HABITS: dict[str, Data] = {
     "checks_param_gather": _own_arguments,
     "checks_layers_per_stage": _own_arguments,
     "checks_world": True,
+    "counts_micro_batches": True,
     "trains": True,
 }
 """Sources, at core_v0.16.1: validate_args is arguments.py:111, sizes :403, comm type :1361, sequence :818, SP :913 (and

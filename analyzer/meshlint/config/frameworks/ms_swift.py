@@ -116,6 +116,11 @@ def _trains(config: EffectiveConfig) -> Value | None:
     return derived_from(False, "megatron export does not train") if config.launch.entry.endswith("export") else None
 
 
+def _none_at_one(_: EffectiveConfig, value: Value) -> Value:
+    """Amend vpp: 1 is none (:1012)."""
+    return value.with_data(None) if value.data == 1 else value
+
+
 DEFAULTS = (
     Default("sft", False, "the verb"),
     Default("micro_batch_size", 1, ":478"),
@@ -141,6 +146,7 @@ HABITS: dict[str, Data] = {
     "pads_each_sequence_to": "2*cp",
     "switches_sp_off_at_tp1": True,
     "checks_tp_overlap": "assert",
+    "counts_micro_batches": True,
     "sets_max_connections": True,
     "trains": True,
 }
@@ -154,6 +160,6 @@ FRAMEWORK = Framework(
     spellings=(*named(MODEL_PARALLEL + TRANSFORMER + DDP + OPTIMIZER, "", only=_FLAGS), *_KEYS),
     defaults=DEFAULTS,
     derive={"calculate_per_token_loss": _per_token, "sft": _fine_tunes, "training": _trains},
-    amend={**AMEND, "packed_sequences": _packs},
+    amend={**AMEND, "packed_sequences": _packs, "virtual_pipeline_model_parallel_size": _none_at_one},
     habits=HABITS,
 )

@@ -136,9 +136,13 @@ HABITS: dict[str, Data] = {
     "passes_hierarchical_sizes": False,
     "seq_is_tensor_length": True,
     "checks_tp_overlap": "off",
+    "checks_world": True,
+    "counts_micro_batches": True,
+    "switches_sp_off_at_tp1": True,
     "trains": True,
 }
-"""Sources: lightning/_strategy_lib.py:124 passes no sizes; lightning/pytorch/callbacks/megatron_comm_overlap.py:146
+"""Sources: lightning/_strategy_lib.py:124 passes no sizes; collections/llm/api.py:1341 asserts
+the world, :1365 switches SP off; lightning/pytorch/callbacks/megatron_comm_overlap.py:146
 switches the overlap off."""
 
 FRAMEWORK = Framework(

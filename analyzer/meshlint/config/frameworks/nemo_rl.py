@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from meshlint.config.framework import Default, Framework, Role, Spelling, Window
-from meshlint.config.frameworks.megatron_bridge import SIZES_CHECKED
+from meshlint.config.frameworks.megatron_bridge import SEQUENCE_SWITCHED_OFF, SIZES_CHECKED
 from meshlint.config.frameworks.megatron_core import (
     AMEND,
     CORE,
@@ -157,6 +157,7 @@ HABITS: dict[str, Data] = {
     "checks_pad_multiple": PAD_CHECKED,
     "needs_packing_for_cp": True,
     "fixes_loss": True,
+    "switches_sp_off_at_tp1": SEQUENCE_SWITCHED_OFF,
     "trains": True,
 }
 """Sources: groups and checks through Megatron-Bridge (models/policy/workers/megatron_policy_worker.py:538); the pad

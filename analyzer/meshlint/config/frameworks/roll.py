@@ -132,12 +132,13 @@ HABITS: dict[str, Data] = {
     "seq_is_tensor_length": False,
     "pads_each_sequence_to": "2*cp*tp",
     "switches_sp_off_at_tp1": True,
+    "checks_layers_per_stage": "config",
     "checks_param_gather": "never",
     "trains": True,
 }
 """Sources: groups mcore_adapter/src/mcore_adapter/initialize.py:62; pad roll/distributed/strategy/
 megatron_strategy.py:330; SP mcore_adapter/src/mcore_adapter/models/model_config.py:371 (with experts and tp it is
-switched on, :368); parameter gather roll/distributed/strategy/megatron_strategy.py:119."""
+switched on, :368), layers :404; parameter gather roll/distributed/strategy/megatron_strategy.py:119."""
 
 FRAMEWORK = Framework(
     name="roll",

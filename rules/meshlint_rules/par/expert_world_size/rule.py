@@ -100,8 +100,9 @@ def _verdict(config: EffectiveConfig, ranks: int, grid: int, sizes: tuple[int, i
     etp, ep, pp, shards = sizes
     more = (f" * {shards} weight shards beyond etp", (EXPERT_SHARDS,)) if shards > 1 else ("", ())
     return Verdict(
-        f"{ranks} ranks{on_nodes(config)} are not a multiple of {ETP} * {EP} * {PP} = "
-        f"{etp} * {ep} * {pp}{more[0]} = {grid}: megatron-core raises a RuntimeError when it builds the process groups, and every rank stops.",
+        f"{ranks} ranks{on_nodes(config)} are not a multiple of {ETP} * {EP} * {PP} = {etp} * {ep} * {pp}"
+        f"{more[0]} = {grid}: megatron-core raises a RuntimeError when it builds the process groups, and every rank "
+        "stops.",
         Outcome.CRASH_START,
         at=place_of(config, EP, ETP),
         fields=(EP, ETP, PP, *more[1]),

@@ -60,9 +60,10 @@ class WorldSize(LaunchRule):
         ranks, one = world(config), replica(config)
         if ranks % one.ranks == 0:
             return
+        count = "1 rank is" if ranks == 1 else f"{ranks} ranks are"
         yield Verdict(
-            f"{ranks} {'rank is' if ranks == 1 else 'ranks are'} launched{on_nodes(config)}, which is not a multiple of "
-            f"{one.sum}: {_how(config)}, and every rank stops.",
+            f"{count} launched{on_nodes(config)}, which is not a multiple of {one.sum}: "
+            f"{_how(config)}, and every rank stops.",
             Outcome.CRASH_START,
             at=place_of(config, *one.fields),
             fields=one.fields,

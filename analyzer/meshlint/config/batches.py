@@ -1,0 +1,36 @@
+"""Micro-batches of one optimizer step, where a framework cuts a global batch of samples evenly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from meshlint.config.effective import EffectiveConfig
+from meshlint.config.sizes import data_parallel, positive
+
+GLOBAL = "global_batch_size"
+MICRO = "micro_batch_size"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One optimizer step: samples of the global batch and of a micro-batch, and replicas of the model."""
+
+    whole: int
+    micro: int
+    replicas: int
+
+
+def per_step(config: EffectiveConfig) -> Step | None:
+    """Give the batches of a step; None where the framework cuts them otherwise, or the batch is not the same each step.
+
+    Ends the rule where a batch or the ranks are unknown.
+    """
+    if not config.habit("counts_micro_batches") or config.data("training") is False:
+        return None
+    if config.data(GLOBAL) is None or config.data(MICRO) is None:
+        return None
+    if config.data("decrease_batch_size_if_needed"):
+        return None
+    if config.data("rampup_batch_size") is not None or config.data("step_batch_size_schedule") is not None:
+        return None
+    return Step(positive(config, GLOBAL), positive(config, MICRO), data_parallel(config))

@@ -1,0 +1,1 @@
+"""PAR008: a global batch that the ranks cannot share."""

@@ -1,0 +1,1 @@
+"""PAR011: micro-batches that the interleaved schedule cannot group."""

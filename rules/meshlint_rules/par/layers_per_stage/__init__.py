@@ -1,0 +1,1 @@
+"""PAR003: layers that the pipeline stages do not divide."""

@@ -1,0 +1,193 @@
+"""PAR003: layers that the pipeline stages do not divide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlint.config.sizes import positive, smaller_divisors
+from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict, Window
+
+STAGES_CHECKED = Window(
+    "megatron-core",
+    since="0.11",
+    says="each stage asserts that its layers come out even",
+    source="megatron/core/transformer/transformer_block.py:110 at core_v0.11.0; core_v0.10.0 :84, :101 round down",
+)
+LAYERS = "num_layers"
+PP = "pipeline_model_parallel_size"
+VPP = "virtual_pipeline_model_parallel_size"
+CHUNK = "num_layers_per_virtual_pipeline_stage"
+FIRST, LAST = "num_layers_in_first_pipeline_stage", "num_layers_in_last_pipeline_stage"
+EMBEDDING, LOSS = "account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split"
+APART = ("encoder_num_layers", "decoder_num_layers")
+"""Layers of an encoder and a decoder, which are split by other rules."""
+
+
+class LayersPerStage(LaunchRule):
+    """Layers that cannot be divided among the pipeline stages.
+
+    ## What it does
+
+    Finds `num_layers` (and the embedding and the loss, where they count as layers) that is not a multiple of pp, or of
+    pp * vpp. Where the first or the last stage has a number of its own, the layers between have to come out even.
+    Models whose stages are written out (a pipeline layout, a hybrid pattern), encoder-decoder models, and AReaL, which
+    lays out the stages itself, are left out.
+
+    ## Why this is bad
+
+    Megatron-LM's command line asserts it among its arguments, elsewhere the stage that builds its layers does; either
+    way the run stops. Before megatron-core 0.11 nothing checks it outside of the command line: the number is rounded
+    down, and the model lacks its last layers without a word.
+
+    ## Example
+
+    ```bash
+    torchrun pretrain_gpt.py --num-layers 30 --pipeline-model-parallel-size 4
+    ```
+
+    ## Use instead
+
+    ```bash
+    torchrun pretrain_gpt.py --num-layers 30 --pipeline-model-parallel-size 4 --decoder-last-pipeline-num-layers 6
+    ```
+
+    ## References/versions
+
+    See below.
+    """
+
+    code = "PAR003"
+    slug = "layers-per-stage"
+    outcomes = (Outcome.CRASH_START, Outcome.CRASH_LATE, Outcome.WRONG)
+    windows = (STAGES_CHECKED,)
+    references = (
+        Reference(
+            "megatron/training/arguments.py:529-571 at core_v0.16.1; :264 at core_v0.8.0; :326-346 at core_v0.10.0"
+        ),
+        Reference(
+            "megatron/core/transformer/transformer_block.py:155, :174 at core_v0.16.1; :150, :169 at core_v0.19.0"
+        ),
+        Reference("megatron/core/transformer/transformer_config.py:1361-1480 at core_v0.16.1; :595 at core_v0.11.0"),
+    )
+    preview = True
+
+    def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
+        """Ask for pp first: with one stage, everything divides."""
+        if config.habit("lays_out_stages") or config.number(PP) <= 1 or config.data("pipeline_model_parallel_layout"):
+            return
+        if config.data("is_hybrid_model") or any(config.data(name) is not None for name in APART):
+            return
+        if config.data(LAYERS) is None:
+            return
+        if config.data(FIRST) is not None or config.data(LAST) is not None:
+            yield from _uneven(config)
+        else:
+            yield from _even(config)
+
+
+def _even(config: EffectiveConfig) -> Iterator[Verdict]:
+    layers, pp = positive(config, LAYERS), positive(config, PP)
+    counted = [name for name in (EMBEDDING, LOSS) if config.data(name)]
+    total = layers + len(counted)
+    what = f"{LAYERS} = {layers}" + (f" and {len(counted)} more, the embedding or the loss" if counted else "")
+    if total % pp:
+        sizes = smaller_divisors(total, pp)
+        fix = f"Set {PP} to one of {sizes}, or give the first or the last stage a number of layers of its own."
+        yield _verdict(config, f"{what} is not a multiple of {PP} = {pp}", (LAYERS, *counted), counted, total % pp, fix)
+        return
+    each = total // pp
+    chunk = config.data(CHUNK)
+    if isinstance(chunk, int) and chunk > 0:
+        if each % chunk:
+            fix = f"Set {CHUNK} to a divisor of {each}."
+            text = f"{each} layers of a stage ({total} / {pp}) are not a multiple of {CHUNK} = {chunk}"
+            yield _verdict(config, text, (LAYERS, CHUNK, *counted), counted, 0, fix, CHUNK)
+        return
+    vpp = config.data(VPP)
+    if isinstance(vpp, int) and vpp > 1 and each % vpp:
+        fix = f"Set {VPP} to one of {smaller_divisors(each, vpp)}, which divide the layers of a stage."
+        text = f"{each} layers of a stage ({total} / {pp}) are not a multiple of {VPP} = {vpp}"
+        yield _verdict(config, text, (LAYERS, VPP, *counted), counted, each % vpp * pp, fix, VPP)
+
+
+def _verdict(
+    config: EffectiveConfig,
+    text: str,
+    fields: tuple[str, ...],
+    counted: list[str],
+    lost: int,
+    fix: str,
+    at: str = PP,
+) -> Verdict:
+    outcome, how = _outcome(config, at, bool(counted))
+    end = f"the last {lost} layers are left out, and nothing says so" if outcome is Outcome.WRONG else how
+    return Verdict(
+        f"{text}: {end}.", outcome, at=at, fields=tuple(name for name in (*fields, PP) if name != at), fix=Fix(fix)
+    )
+
+
+def _outcome(config: EffectiveConfig, at: str, counted: bool) -> tuple[Outcome, str]:
+    """Say what refuses the layers: the arguments, `TransformerConfig`, or the stage that builds them."""
+    stop = "and every rank stops"
+    checks = config.habit("checks_layers_per_stage")
+    argument = at == CHUNK or (at == PP and config.data(VPP) is None)
+    if checks == "config":
+        return (
+            Outcome.CRASH_START,
+            f"{config.framework.title} raises a ValueError when it makes the model's config, {stop}",
+        )
+    if checks and argument:
+        return Outcome.CRASH_START, f"{config.framework.title} asserts it at start, {stop}"
+    if counted:
+        return Outcome.CRASH_START, f"TransformerConfig raises a ValueError when the model's config is made, {stop}"
+    if config.within(STAGES_CHECKED):
+        return Outcome.CRASH_LATE, "an assertion about it fails when the model is built, and the stages stop"
+    return Outcome.WRONG, ""
+
+
+def _uneven(config: EffectiveConfig) -> Iterator[Verdict]:
+    layers, pp = positive(config, LAYERS), positive(config, PP)
+    ends = [(name, config.number(name)) for name in (FIRST, LAST) if config.data(name) is not None]
+    middle, stages = layers - sum(count for _, count in ends), pp - len(ends)
+    fields = (LAYERS, *(name for name, _ in ends))
+    told = " and ".join(f"{name} = {count}" for name, count in ends)
+    how = "TransformerConfig raises a ValueError when the model's config is made, and every rank stops"
+    if middle < 0 or (middle > 0) != (stages > 0) or (stages and middle % stages):
+        yield Verdict(
+            f"{LAYERS} = {layers} less {told} leaves {middle} layers for the {stages} stages between, which does not "
+            f"come out even ({PP} = {pp}): {how}.",
+            Outcome.CRASH_START,
+            at=ends[-1][0],
+            fields=tuple(name for name in (*fields, PP) if name != ends[-1][0]),
+            fix=Fix(_fitting(layers, stages, ends)),
+        )
+        return
+    vpp = config.data(VPP)
+    parts = [*ends, ("the stages between", middle // stages if stages else 0)]
+    uneven = next(((name, count) for name, count in parts if isinstance(vpp, int) and vpp > 1 and count % vpp), None)
+    if uneven is not None:
+        yield Verdict(
+            f"{uneven[0]} = {uneven[1]} layers a stage is not a multiple of {VPP} = {vpp}: {how}.",
+            Outcome.CRASH_START,
+            at=VPP,
+            fields=(*fields, PP),
+            fix=Fix(f"Choose layers for each stage that {VPP} divides, or write the stages out as a layout."),
+        )
+
+
+def _fitting(layers: int, stages: int, ends: list[tuple[str, int]]) -> str:
+    """Name numbers of the last written stage that come out even, the nearest first."""
+    name, count = ends[-1]
+    rest = layers - sum(other for _, other in ends[:-1])
+    fitting = [
+        n for n in range(1, rest + 1) if (rest - n == 0) == (stages == 0) and (not stages or (rest - n) % stages == 0)
+    ]
+    near = sorted(sorted(fitting, key=lambda n: (abs(n - count), n))[:3])
+    return (
+        f"Set {name} to {' or '.join(map(str, near))}."
+        if near
+        else f"Change {name}, or write the stages out as a layout."
+    )
+
+
+RULE = LayersPerStage

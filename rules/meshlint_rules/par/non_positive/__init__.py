@@ -1,0 +1,1 @@
+"""PAR009: a size or a batch that is not positive."""

@@ -1,0 +1,1 @@
+"""PAR010: optimizer instances that the ranks cannot share."""

@@ -1,0 +1,1 @@
+"""PAR006: a sequence that tensor parallel ranks cannot split."""

@@ -1,0 +1,1 @@
+"""PAR005: sequence parallelism without tensor parallelism."""

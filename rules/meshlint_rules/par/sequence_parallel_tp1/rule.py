@@ -1,0 +1,84 @@
+"""PAR005: sequence parallelism without tensor parallelism."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlint.config.frameworks.megatron_bridge import SEQUENCE_SWITCHED_OFF
+from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Severity, Verdict
+
+SP = "sequence_parallel"
+TP = "tensor_model_parallel_size"
+
+
+class SequenceParallelTp1(LaunchRule):
+    """Sequence parallelism that is written down with a tensor parallel size of 1.
+
+    ## What it does
+
+    Finds `sequence_parallel` that somebody wrote, with tp = 1.
+
+    ## Why this is bad
+
+    Sequence parallelism splits activations among the tensor parallel ranks; with one rank there is nothing to split.
+    Megatron-LM's command line, verl, slime, ms-swift, ROLL, NeMo 2 and Megatron-Bridge from 0.4 on switch it off, so
+    the setting does nothing. Megatron-Bridge before 0.4 lets megatron-core raise a ValueError.
+
+    ## Example
+
+    ```bash
+    torchrun pretrain_gpt.py --sequence-parallel --tensor-model-parallel-size 1
+    ```
+
+    ## Use instead
+
+    ```bash
+    torchrun pretrain_gpt.py --tensor-model-parallel-size 1
+    ```
+
+    ## References/versions
+
+    See below.
+    """
+
+    code = "PAR005"
+    slug = "sequence-parallel-tp1"
+    outcomes = (Outcome.IGNORED, Outcome.CRASH_START)
+    windows = (SEQUENCE_SWITCHED_OFF,)
+    references = (
+        Reference("megatron/core/model_parallel_config.py:409-411 at core_v0.16.1; :341 at core_v0.10.0, a ValueError"),
+        Reference("megatron/training/arguments.py:907-913 at core_v0.16.1; :585 at core_v0.10.0, switched off"),
+        Reference("nemo/collections/llm/api.py:1362-1367, switched off"),
+    )
+    preview = True
+
+    def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
+        """Ask for what is written only: where nobody wrote it, a default of the framework's is switched off."""
+        written = config.need(SP)
+        if not written.is_set or written.data is not True or written.span is None or config.number(TP) != 1:
+            return
+        if config.habit("switches_sp_off_at_tp1"):
+            yield _verdict(
+                f"{config.framework.title} switches it off, so that the setting does nothing",
+                Outcome.IGNORED,
+                Severity.INFO,
+            )
+        else:
+            yield _verdict(
+                "megatron-core raises a ValueError when the model's config is made, and every rank stops",
+                Outcome.CRASH_START,
+            )
+
+
+def _verdict(how: str, outcome: Outcome, severity: Severity | None = None) -> Verdict:
+    return Verdict(
+        f"{SP} is on with {TP} = 1: {how}.",
+        outcome,
+        at=SP,
+        fields=(TP,),
+        severity=severity,
+        fix=Fix(f"Leave {SP} out, or set {TP} above 1."),
+    )
+
+
+RULE = SequenceParallelTp1

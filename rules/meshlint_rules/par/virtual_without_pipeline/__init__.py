@@ -1,0 +1,1 @@
+"""PAR007: interleaving without pipeline stages."""
