@@ -51,7 +51,7 @@ def judged(edge: Edge, folder: Path, pins: Mapping[str, str]) -> Judgement:
 
 def outcome(edge: Edge, version: str, folder: Path) -> str:
     """Give what the edge's rule says of its config at one version; empty where it is silent."""
-    judgement = judged(edge, folder, {edge.window.library: version})
+    judgement = judged(edge, folder, {**edge.pins, edge.window.library: version})
     found = {one.finding.outcome.value for one in judgement.judged}
     assert len(found) <= 1
     return next(iter(found), "")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from meshlint.config.frameworks import nemo_rl
 from meshlint.config.value import Data
 from meshlint.rule import Window
+from meshlint_rules.cgr.graph_exclusions import rule as cgr001
 from meshlint_rules.ctx.attention_sink import rule as ctx005
 from meshlint_rules.ctx.fp8_attention import rule as ctx008
 from meshlint_rules.ctx.mla_comm_type import rule as ctx011
@@ -19,10 +20,15 @@ from meshlint_rules.hcp.hybrid_is_another_feature import rule as hcp008
 from meshlint_rules.hcp.load_helper_clears_sizes import rule as hcp009
 from meshlint_rules.hcp.sizes_product import rule as hcp002
 from meshlint_rules.hcp.te_version import rule as hcp005
+from meshlint_rules.moe.dispatcher import rule as moe004
+from meshlint_rules.ovl.ep_overlap_exclusions import rule as ovl003
+from meshlint_rules.ovl.param_gather import rule as ovl001
+from meshlint_rules.ovl.tp_overlap_without_sp import rule as ovl002
 from meshlint_rules.par.heads_per_tp import rule as par004
 from meshlint_rules.pkd.packed_a2a import rule as pkd003
 from meshlint_rules.pkd.packed_a2a_p2p import rule as pkd004
 from meshlint_rules.pkd.packed_all_gather import rule as pkd002
+from meshlint_rules.rcp.recompute_ignored import rule as rcp001
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,8 @@ class Edge:
     keys: Mapping[str, Data] = field(default_factory=dict)
     """Keys of the framework itself, where it asks for one."""
     entry: str = "pretrain_gpt.py"
+    pins: Mapping[str, str] = field(default_factory=dict)
+    """Versions of other libraries that are fixed beside it."""
 
     def __str__(self) -> str:
         return f"{self.code}-{self.window.library}-{self.window.since or ''}-{self.window.until or ''}"
@@ -50,6 +58,20 @@ PACKED = {**CP, "packed_sequences": True}
 MLA = {**CP, "multi_latent_attention": True}
 FP8 = {**CP, "fp8": "hybrid", "fp8_dot_product_attention": True, "attention_backend": "auto"}
 
+EXPERTS = {
+    "num_moe_experts": 8,
+    "moe_layer_freq": 1,
+    "expert_model_parallel_size": 8,
+    "expert_tensor_parallel_size": 1,
+    "moe_token_dispatcher_type": "alltoall",
+}
+FLEX = {**EXPERTS, "moe_token_dispatcher_type": "flex"}
+GATHER = {"overlap_param_gather": True, "overlap_grad_reduce": True, "use_distributed_optimizer": True}
+OVERLAP = {**EXPERTS, "overlap_moe_expert_parallel_comm": True, "bf16": True}
+FULL = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
+GRAPHS = {**EXPERTS, "cuda_graph_impl": "transformer_engine"}
+CORE_16 = {"megatron-core": "0.16.1"}
+TORCH = {"torch": "2.9.1"}
 GROUPED = {"group_query_attention": True, "num_query_groups": 4}
 
 EDGES = (
@@ -152,5 +174,118 @@ EDGES = (
         "",
         below="crash-late",
         fields={**MLA, "cp_comm_type": ("a2a",), "packed_sequences": True},
+    ),
+    Edge("MOE004", moe004.DEEPEP, "crash-start", fields={**EXPERTS, "moe_enable_deepep": True}),
+    Edge(
+        "MOE004",
+        moe004.BACKENDS,
+        "crash-start",
+        fields={**FLEX, "moe_enable_deepep": True, "moe_flex_dispatcher_backend": "hybridep"},
+    ),
+    Edge(
+        "MOE004",
+        moe004.NCCLEP,
+        "crash-start",
+        below="ignored",
+        fields={**EXPERTS, "moe_flex_dispatcher_backend": "ncclep"},
+    ),
+    Edge("MOE004", moe004.NO_FLEX, "crash-start", fields=FLEX),
+    Edge(
+        "MOE004", moe004.SEQ, "", above="crash-start", fields={**EXPERTS, "moe_token_dispatcher_type": "alltoall_seq"}
+    ),
+    Edge(
+        "MOE004",
+        moe004.SHARED_FLEX,
+        "",
+        below="crash-start",
+        fields={**FLEX, "moe_shared_expert_overlap": True, "moe_shared_expert_intermediate_size": 512},
+    ),
+    Edge(
+        "MOE004",
+        moe004.ANY_BACKEND_WIDE,
+        "crash-start",
+        fields={**FLEX, "expert_model_parallel_size": 1, "moe_flex_dispatcher_backend": "hybridep"},
+    ),
+    Edge(
+        "OVL001",
+        ovl001.FSDP_PASSES,
+        "",
+        below="crash-start",
+        fields={**GATHER, "use_megatron_fsdp": True, "use_distributed_optimizer": False},
+    ),
+    Edge(
+        "OVL001",
+        ovl001.MUON_PASSES,
+        "",
+        below="crash-start",
+        fields={**GATHER, "optimizer": "dist_muon", "use_distributed_optimizer": False},
+    ),
+    Edge(
+        "OVL001",
+        ovl001.STRATEGY_OVERLAPS,
+        "",
+        below="crash-start",
+        above="crash-start",
+        fields={**GATHER, "overlap_grad_reduce": False, "data_parallel_sharding_strategy": "optim_grads_params"},
+    ),
+    Edge(
+        "OVL001",
+        ovl001.HOOKS,
+        "ignored",
+        framework="megatron-bridge",
+        fields={**GATHER, "use_distributed_optimizer": False},
+    ),
+    Edge(
+        "OVL002",
+        ovl002.LAYERS,
+        "ignored",
+        framework="verl",
+        keys={"actor_rollout_ref.actor.strategy": "megatron"},
+        fields={"tp_comm_overlap": True, "tensor_model_parallel_size": 2, "sequence_parallel": False},
+    ),
+    Edge("OVL003", ovl003.THERE, "crash-start", fields={**OVERLAP, "recompute_granularity": "full"}),
+    Edge("OVL003", ovl003.OLD_TORCH, "crash-start", fields=OVERLAP, pins=CORE_16),
+    Edge(
+        "OVL003",
+        ovl003.MOE_RECOMPUTE,
+        "crash-start",
+        fields={**OVERLAP, "recompute_granularity": "selective", "recompute_modules": ("moe",)},
+        pins=TORCH,
+    ),
+    Edge("OVL003", ovl003.MTP_PIPELINE, "crash-start", fields={**OVERLAP, "mtp_num_layers": 1}, pins=TORCH),
+    Edge("OVL003", ovl003.MTP_ZERO, "", below="crash-start", fields={**OVERLAP, "mtp_num_layers": 0}, pins=TORCH),
+    Edge(
+        "RCP001",
+        rcp001.MODULES,
+        "ignored",
+        fields={"recompute_modules": ("mlp",)},
+    ),
+    Edge("RCP001", rcp001.RUNS_OVER, "crash-late", fields={**FULL, "num_layers": 4, "recompute_num_layers": 3}),
+    Edge("CGR001", cgr001.CHECKED, "crash-start", fields={"cuda_graph_impl": "local", "cpu_offloading": True}),
+    Edge(
+        "CGR001",
+        cgr001.NO_RECOMPUTE,
+        "crash-start",
+        fields={"cuda_graph_impl": "local", "recompute_granularity": "selective", "cuda_graph_modules": ("attn",)},
+        above="crash-start",
+    ),
+    Edge(
+        "CGR001",
+        cgr001.ATTN_RECOMPUTE,
+        "crash-start",
+        fields={
+            "cuda_graph_impl": "transformer_engine",
+            "recompute_granularity": "selective",
+            "cuda_graph_modules": ("attn",),
+            "attention_dropout": 0.0,
+        },
+    ),
+    Edge("CGR001", cgr001.SCOPES, "crash-start", fields={**GRAPHS, "cuda_graph_modules": ("moe", "moe_router")}),
+    Edge(
+        "CGR001",
+        cgr001.OFFLOADS,
+        "",
+        below="crash-start",
+        fields={"cuda_graph_impl": "local", "cuda_graph_modules": ("full_iteration",), "cpu_offloading": True},
     ),
 )

@@ -1,0 +1,142 @@
+"""OVL001: a parameter gather that overlaps with nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Severity, Verdict, Window
+
+CORE = "megatron-core"
+FSDP_PASSES = Window(
+    CORE,
+    since="0.14",
+    says="Megatron-FSDP stands in for the distributed optimizer",
+    source="megatron/training/arguments.py:560 at core_v0.14.0; :513 at core_v0.12.3",
+)
+MUON_PASSES = Window(
+    CORE,
+    since="0.17",
+    says="dist_muon stands in for the distributed optimizer",
+    source="megatron/training/arguments.py:857 at core_v0.17.1; :598 at core_v0.16.1",
+)
+STRATEGY_OVERLAPS = Window(
+    CORE,
+    since="0.12",
+    until="0.14",
+    says="the sharding strategy turns the overlaps on itself",
+    source="megatron/training/arguments.py:505-510 at core_v0.12.3; :587 at core_v0.13.1; gone at core_v0.14.0",
+)
+HOOKS = Window(
+    CORE,
+    until="0.17",
+    says="without the distributed optimizer the gather is not made",
+    source="megatron/core/distributed/distributed_data_parallel.py:348 at core_v0.16.1; :354 at core_v0.17.1",
+)
+
+
+class ParamGather(LaunchRule):
+    """An overlapped parameter gather without what it gathers for.
+
+    ## What it does
+
+    Finds `overlap_param_gather` without the distributed optimizer (or Megatron-FSDP, or `dist_muon`, where those may
+    stand in for it), and, where the entry checks it, without `overlap_grad_reduce`.
+
+    ## Why this is bad
+
+    Megatron-LM's argument check asserts both, as do slime, which runs it, and ROLL: every rank stops at start.
+    Frameworks that build megatron-core's configs themselves assert nothing; there, without the distributed optimizer,
+    no parameters are sharded and the setting does nothing.
+
+    ## Example
+
+    ```bash
+    torchrun pretrain_gpt.py --overlap-param-gather --use-distributed-optimizer
+    ```
+
+    ## Use instead
+
+    ```bash
+    torchrun pretrain_gpt.py --overlap-param-gather --overlap-grad-reduce --use-distributed-optimizer
+    ```
+
+    ## References/versions
+
+    See below; the table of versions is the one that the rule judges by.
+    """
+
+    code = "OVL001"
+    slug = "param-gather"
+    outcomes = (Outcome.CRASH_START, Outcome.IGNORED)
+    windows = (FSDP_PASSES, MUON_PASSES, STRATEGY_OVERLAPS, HOOKS)
+    references = (
+        Reference(
+            "megatron/training/arguments.py:279-285 at core_v0.8.0; :597-603 at core_v0.16.1; :990 at core_v0.19.0"
+        ),
+        Reference(
+            "mcore_adapter/src/mcore_adapter/training_args.py:409-413 of ROLL at 8eb27cc2; its training strategy "
+            "takes none, roll/distributed/strategy/megatron_strategy.py:119"
+        ),
+        Reference(
+            "src/megatron/bridge/training/comm_overlap.py:579 at 067f987df: set with the distributed optimizer only"
+        ),
+    )
+    preview = True
+
+    def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
+        """Ask for the overlap first: most configs have it off, or all three on."""
+        if not config.data("overlap_param_gather"):
+            return
+        checks = config.habit("checks_param_gather")
+        if checks == "never":
+            yield Verdict(
+                f"overlap_param_gather: {config.framework.title}'s training strategy asserts that it is off, and every "
+                "rank stops at start.",
+                Outcome.CRASH_START,
+                at="overlap_param_gather",
+                fix=Fix("Turn overlap_param_gather off."),
+            )
+            return
+        if not _shards(config):
+            if checks:
+                yield _refused("without use_distributed_optimizer", "use_distributed_optimizer")
+            elif config.within(HOOKS):
+                yield Verdict(
+                    "overlap_param_gather without use_distributed_optimizer does nothing: every rank holds all "
+                    "parameters, and none are gathered.",
+                    Outcome.IGNORED,
+                    at="overlap_param_gather",
+                    fields=("use_distributed_optimizer",),
+                    severity=Severity.WARNING,
+                    fix=Fix("Turn use_distributed_optimizer on, or overlap_param_gather off."),
+                )
+            return
+        if checks and not config.data("overlap_grad_reduce") and not _strategy_overlaps(config):
+            yield _refused("without overlap_grad_reduce", "overlap_grad_reduce")
+
+
+def _shards(config: EffectiveConfig) -> bool:
+    if config.data("use_distributed_optimizer"):
+        return True
+    if config.data("use_megatron_fsdp") and config.within(FSDP_PASSES):
+        return True
+    return config.data("optimizer") == "dist_muon" and config.within(MUON_PASSES)
+
+
+def _strategy_overlaps(config: EffectiveConfig) -> bool:
+    strategy = config.data("data_parallel_sharding_strategy")
+    return strategy in ("optim_grads", "optim_grads_params") and config.within(STRATEGY_OVERLAPS)
+
+
+def _refused(what: str, missing: str) -> Verdict:
+    return Verdict(
+        f"overlap_param_gather {what}: the argument check asserts that it is on, and every rank stops at start.",
+        Outcome.CRASH_START,
+        subject=missing,
+        at="overlap_param_gather",
+        fields=(missing,),
+        fix=Fix(f"Turn {missing} on, or overlap_param_gather off."),
+    )
+
+
+RULE = ParamGather

@@ -1,0 +1,1 @@
+"""Recomputed activations."""
