@@ -93,12 +93,25 @@ def test_a_bomb_of_aliases_stays_small() -> None:
     assert shared is not None and shared.items[0] is shared.items[8]
 
 
-def test_a_bomb_of_merge_keys_ends() -> None:
+def test_a_bomb_of_merge_keys_is_refused_with_its_line() -> None:
     lines = ["a0: &a0 {k: 1}"]
     lines += [f"a{i}: &a{i}\n  <<: [{', '.join([f'*a{i - 1}'] * 9)}]\n  k{i}: 1" for i in range(1, 12)]
-    last = read("\n".join(lines)).get("a11")
+    with pytest.raises(Unreadable, match="more than 20,000 pairs") as refused:
+        read("\n".join(lines))
+    assert refused.value.line == 14
+
+
+def test_a_long_chain_of_merge_keys_is_refused() -> None:
+    lines = ["a0: &a0 {k: 1}", *(f"a{i}: &a{i} {{<<: *a{i - 1}, k{i}: 1}}" for i in range(1, 3000))]
+    with pytest.raises(Unreadable, match="more than 30 mappings in a chain"):
+        read("\n".join(lines))
+
+
+def test_a_few_merge_keys_in_a_row_are_read() -> None:
+    lines = ["a0: &a0 {k: 1}", *(f"a{i}: &a{i} {{<<: *a{i - 1}, k{i}: 1}}" for i in range(1, 20))]
+    last = read("\n".join(lines)).get("a19")
     assert last is not None
-    assert "k11" in {name for name, _, _ in last.pairs()}
+    assert {name for name, _, _ in last.pairs()} == {"k", *(f"k{i}" for i in range(1, 20))}
 
 
 def test_an_alias_to_itself_ends() -> None:

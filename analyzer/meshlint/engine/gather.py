@@ -262,6 +262,7 @@ def unreadable(scope: Scope, context: Context) -> Iterator[Problem]:
             yield Problem(Span(error.path, error.line, error.column), error.sentence)
     for folder in scope.closed:
         yield Problem(Span(folder, 1), "the folder cannot be listed")
+    yield from (Problem(Span(path, 1), sentence) for path, sentence in scope.unused)
 
 
 SUFFIXES: Sequence[str] = (".yaml", ".yml", ".sh", ".bash", ".sbatch", ".slurm", ".sub", ".toml", ".py")

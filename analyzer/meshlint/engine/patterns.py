@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 
 from meshlint.engine.options import UsageError
@@ -20,7 +19,7 @@ def check_pattern(pattern: str, source: str, alone: bool = False) -> None:
 
 def _wrong(pattern: str, alone: bool) -> str:
     """Say what is wrong with a pattern; empty where it can match."""
-    from pathspec import GitIgnoreSpec
+    from meshlint.sources.patterns import spec_of
 
     if "[" in pattern and "]" not in pattern[pattern.index("[") + 2 :]:
         return "opens a `[` that nothing closes"
@@ -29,9 +28,9 @@ def _wrong(pattern: str, alone: bool) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            spec = GitIgnoreSpec.from_lines([pattern])
-    except (ValueError, re.error):
-        return "is none of a .gitignore"
+            spec = spec_of([pattern])
+    except ValueError:
+        return "is none of a .gitignore, or has too many `**`"
     included = [one.include for one in spec.patterns if one.include is not None]
     if not included or (alone and not any(included)):
         return "matches no file"

@@ -214,10 +214,10 @@ def _kept(judged: list[Judged], scope: Scope, options: Options, rules: RuleSet) 
     table = options.settings.per_file_ignores
     if not table:
         return judged
-    from pathspec import GitIgnoreSpec
+    from meshlint.sources.patterns import spec_of
 
     base = options.settings.base or scope.root
-    specs = [(GitIgnoreSpec.from_lines([p]), ruleset.codes(rules.rules, words)) for p, words in table.items()]
+    specs = [(spec_of([p]), ruleset.codes(rules.rules, words)) for p, words in table.items()]
 
     def kept(one: Judged) -> bool:
         file = scope.root / one.finding.span.path

@@ -7,7 +7,8 @@ In a checkout git names the files (tracked, and untracked ones that are not igno
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import stat
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 MAX_FILES = 500_000
 """Files listed in one tree; what lies beyond is not looked at."""
+MAX_IGNORE_BYTES = 128 * 1024
+"""A larger `.gitignore` is not a list that a person wrote."""
 
 _PROJECT_MARKS = ("pyproject.toml", "setup.py", "meshlint.toml")
 _SKIPPED_FOLDERS = frozenset(
@@ -32,7 +35,8 @@ class Scope:
 
     `root` is the folder that paths are shown relative to, `roots` the folders that may be read. `files` are all files
     of the tree around the given paths, `asked` those to judge, `named` those among them that a person spelt out; all
-    as shown, sorted. `closed` are folders that could not be listed, `missing` given paths that do not exist.
+    as shown, sorted. `closed` are folders that could not be listed, `missing` given paths that do not exist, `unused`
+    the `.gitignore` files that could not be used in whole, each with the reason.
     """
 
     root: Path
@@ -42,6 +46,7 @@ class Scope:
     named: frozenset[str] = frozenset()
     closed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    unused: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -51,6 +56,7 @@ class Listing:
     base: Path
     files: list[str] = field(default_factory=list)
     closed: list[str] = field(default_factory=list)
+    unused: list[tuple[str, str]] = field(default_factory=list)
 
 
 def repository(path: Path) -> Path | None:
@@ -90,6 +96,7 @@ def discover(given: Sequence[str], cwd: Path, exclude: Iterable[str] = (), exclu
         named=frozenset(shown(f) for f in named),
         closed=tuple(sorted(shown(f) for listing in listings for f in listing.closed)),
         missing=tuple(missing),
+        unused=tuple(sorted((shown(f), why) for listing in listings for f, why in listing.unused)),
     )
 
 
@@ -159,7 +166,7 @@ def walk(base: Path, deep: bool = True) -> Listing:
             listing.closed.append(folder)
             continue
         if any(e.name == ".gitignore" for e in entries):
-            ignores = (*_ignores(folder), *ignores)
+            ignores = (*_ignores(folder, listing), *ignores)
         for entry in entries:
             is_folder = entry.is_dir(follow_symlinks=False)
             if _ignored(entry.path, is_folder, ignores):
@@ -178,14 +185,32 @@ class _Ignore:
     spec: GitIgnoreSpec
 
 
-def _ignores(folder: str) -> Iterator[_Ignore]:
-    from pathspec import GitIgnoreSpec
+def _ignores(folder: str, listing: Listing) -> tuple[_Ignore, ...]:
+    """Give the patterns of a folder's `.gitignore`; what of it cannot be used is noted."""
+    from meshlint.sources.patterns import usable
 
+    file = f"{folder}/.gitignore"
     try:
-        lines = (Path(folder) / ".gitignore").read_text("utf-8", "replace").splitlines()
-        yield _Ignore(folder, GitIgnoreSpec.from_lines(lines))
-    except (OSError, ValueError):
-        return
+        spec, wrong = usable(_plain_lines(file))
+    except (OSError, ValueError) as error:
+        listing.unused.append((file, f"its patterns are not used: {getattr(error, 'strerror', None) or error}"))
+        return ()
+    if wrong:
+        listing.unused.append((file, f"the pattern `{wrong[0][:80]}` is not used: git knows no such pattern"))
+    return (_Ignore(folder, spec),)
+
+
+def _plain_lines(file: str) -> list[str]:
+    """Read a short plain file; raises OSError or ValueError for a link, a pipe, a device or a long one.
+
+    git does not follow a `.gitignore` that is a link either.
+    """
+    status = os.lstat(file)
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError("it is not a plain file")
+    if status.st_size > MAX_IGNORE_BYTES:
+        raise ValueError(f"it has {status.st_size:,} bytes, and meshlint reads at most {MAX_IGNORE_BYTES:,}")
+    return Path(file).read_text("utf-8", "replace").splitlines()
 
 
 def _ignored(path: str, is_folder: bool, ignores: tuple[_Ignore, ...]) -> bool:
@@ -201,9 +226,9 @@ def _excluder(patterns: list[str], base: Path) -> Callable[[str], bool]:
     """Give a test that says of an absolute path whether it is kept."""
     if not patterns:
         return lambda file: True
-    from pathspec import GitIgnoreSpec
+    from meshlint.sources.patterns import spec_of
 
-    spec = GitIgnoreSpec.from_lines(patterns)
+    spec = spec_of(patterns)
     top = _top(base)
     return lambda file: not (file.startswith(top) and spec.match_file(file[len(top) :].replace(os.sep, "/")))
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-TIMEOUT_S = 60
+TIMEOUT_S = 20
 _READING = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
@@ -17,6 +18,8 @@ def run_git(root: Path, *arguments: str) -> bytes | None:
     """
     import subprocess  # here, since most runs on one file ask git nothing
 
+    if not all(_is_plain(root / name) for name in _READ_BY_GIT):
+        return None
     command = [*_READING, "-C", str(root), *arguments]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
@@ -25,6 +28,18 @@ def run_git(root: Path, *arguments: str) -> bytes | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None
+
+
+_READ_BY_GIT = (".git/config", ".git/HEAD", ".git/index", ".git/info/exclude", ".gitignore", ".gitmodules")
+"""What git opens before anything else, and waits for where it is a pipe."""
+
+
+def _is_plain(file: Path) -> bool:
+    """Say whether a file is a plain one, or not there."""
+    try:
+        return stat.S_ISREG(file.stat().st_mode)
+    except (OSError, ValueError):
+        return True
 
 
 def gitlinks(root: Path) -> Mapping[str, str]:

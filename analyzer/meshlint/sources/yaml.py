@@ -6,8 +6,8 @@ itself refuses nesting beyond 1,000 levels, and `MAX_DEPTH` refuses it well befo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -22,7 +22,9 @@ MAX_WALK = 200_000
 """Nodes visited in one walk over a document, aliases counted each time."""
 MAX_DEPTH = 100
 MAX_PAIRS = 20_000
-"""Pairs that the merge keys (`<<`) of one mapping may bring in."""
+"""Pairs that the merge keys (`<<`) of one file may bring in, counted for every mapping that they come to."""
+MAX_MERGES = 30
+"""Mappings that merge one another in a chain."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,13 +44,12 @@ class Node:
     def pairs(self) -> Iterator[tuple[str, Node, Node]]:
         """Give a mapping's (key, key node, value node), merge keys resolved, later duplicates after earlier ones.
 
-        Merged pairs come first and are those of YAML 1.1: an earlier source wins over a later one. At most `MAX_PAIRS`
-        of them are given.
+        Merged pairs come first and are those of YAML 1.1: an earlier source wins over a later one.
         """
         own = [(key, value) for key, value in self.entries if not _is_merge(key)]
         if len(own) < len(self.entries):
             taken: dict[str, tuple[Node, Node]] = {}
-            _merged(self, taken, [MAX_PAIRS])
+            _merged(self, taken)
             yield from ((name, key, value) for name, (key, value) in taken.items())
         for key, value in own:
             if key.kind == "scalar":
@@ -72,10 +73,9 @@ def parse(source: Text) -> list[Node]:
     loader = None
     try:
         loader = Loader(source.text)
-        memo: dict[int, Node] = {}
+        builder = _Builder(source.path, loader)
         while loader.check_node():
-            root = loader.get_node()
-            documents.append(_node(root, source.path, memo, loader, 0))
+            documents.append(builder.node(loader.get_node(), 0))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
@@ -97,40 +97,68 @@ def _is_merge(key: Node) -> bool:
     return key.text == "<<" and not key.quoted
 
 
-def _merged(node: Node, taken: dict[str, tuple[Node, Node]], left: list[int]) -> None:
+def _sources(entries: Iterable[tuple[Node, Node]]) -> Iterator[Node]:
+    """Give what the merge keys among a mapping's pairs name, in their order."""
+    for key, value in entries:
+        if _is_merge(key):
+            yield from value.items if value.kind == "sequence" else (value,)
+
+
+def _merged(node: Node, taken: dict[str, tuple[Node, Node]]) -> None:
     """Collect what the merge keys of a mapping bring in: the first source that has a key wins, deeper ones last."""
-    for key, value in node.entries:
-        if not _is_merge(key):
-            continue
-        for source in value.items if value.kind == "sequence" else (value,):
-            left[0] -= 1 + len(source.entries)
-            if left[0] < 0:
-                return
-            fresh = {k.text: (k, v) for k, v in source.entries if k.kind == "scalar" and not _is_merge(k)}
-            for name, pair in fresh.items():
-                taken.setdefault(name, pair)
-            _merged(source, taken, left)
+    for source in _sources(node.entries):
+        fresh = {k.text: (k, v) for k, v in source.entries if k.kind == "scalar" and not _is_merge(k)}
+        for name, pair in fresh.items():
+            taken.setdefault(name, pair)
+        _merged(source, taken)
 
 
-def _node(node: Any, path: str, memo: dict[int, Node], loader: Any, depth: int) -> Node:
-    if isinstance(node, yaml.ScalarNode):
-        quoted = node.style in ("'", '"')
-        return Node(_span(node, path), "scalar", _scalar(node, loader), node.value, quoted)
-    known = memo.get(id(node))
-    if known is not None:
-        return known
-    span = _span(node, path)
-    if depth > MAX_DEPTH:
-        raise Unreadable(path, f"it is nested deeper than {MAX_DEPTH} levels", span.line, span.column)
-    memo[id(node)] = Node(span, "scalar", text="", quoted=True)  # a cycle of aliases ends here
-    depth += 1
-    if isinstance(node, yaml.SequenceNode):
-        built = Node(span, "sequence", items=tuple([_node(n, path, memo, loader, depth) for n in node.value]))
-    else:
-        pairs = [(_node(k, path, memo, loader, depth), _node(v, path, memo, loader, depth)) for k, v in node.value]
-        built = Node(span, "mapping", entries=tuple(pairs))
-    memo[id(node)] = built
-    return built
+@dataclass(slots=True)
+class _Builder:
+    """Makes our nodes of pyyaml's; nodes that aliases share are made once."""
+
+    path: str
+    loader: Any
+    memo: dict[int, Node] = field(default_factory=dict)
+    merges: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Of each mapping that merges: the pairs that come to it, and the length of the chain; by the node's identity."""
+    merged: int = 0
+
+    def node(self, node: Any, depth: int) -> Node:
+        """Make a node; raises Unreadable past a bound."""
+        if isinstance(node, yaml.ScalarNode):
+            quoted = node.style in ("'", '"')
+            return Node(_span(node, self.path), "scalar", _scalar(node, self.loader), node.value, quoted)
+        known = self.memo.get(id(node))
+        if known is not None:
+            return known
+        span = _span(node, self.path)
+        if depth > MAX_DEPTH:
+            raise Unreadable(self.path, f"it is nested deeper than {MAX_DEPTH} levels", span.line, span.column)
+        self.memo[id(node)] = Node(span, "scalar", text="", quoted=True)  # a cycle of aliases ends here
+        if isinstance(node, yaml.SequenceNode):
+            built = Node(span, "sequence", items=tuple([self.node(n, depth + 1) for n in node.value]))
+        else:
+            pairs = [(self.node(k, depth + 1), self.node(v, depth + 1)) for k, v in node.value]
+            built = Node(span, "mapping", entries=tuple(pairs))
+            self._count(built)
+        self.memo[id(node)] = built
+        return built
+
+    def _count(self, mapping: Node) -> None:
+        """Count what is merged into a mapping; raises Unreadable where it is too much."""
+        sources = list(_sources(mapping.entries))
+        if not sources:
+            return
+        below = [self.merges.get(id(source), (0, 0)) for source in sources]
+        pairs = sum(len(source.entries) for source in sources) + sum(count for count, _ in below)
+        chain = 1 + max(length for _, length in below)
+        self.merged += pairs
+        if self.merged > MAX_PAIRS or chain > MAX_MERGES:
+            bound = f"{MAX_PAIRS:,} pairs" if chain <= MAX_MERGES else f"{MAX_MERGES} mappings in a chain"
+            span = mapping.span
+            raise Unreadable(self.path, f"its merge keys bring in more than {bound}", span.line, span.column)
+        self.merges[id(mapping)] = (pairs, chain)
 
 
 def _span(node: Any, path: str) -> Span:

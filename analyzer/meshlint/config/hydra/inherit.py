@@ -20,6 +20,8 @@ from meshlint.sources.tree import Reader, Unreadable
 
 MAX_DEPTH = 20
 MAX_BASES = 50
+MAX_READ = 60
+"""Bases that one file may have in all: where they go round in a circle, every way through it is another."""
 MARK = "_override_"
 
 
@@ -39,6 +41,9 @@ def inherit(path: str, reader: Reader, context: Context, marking: Marking, chain
     assert isinstance(memory, dict)
     known = memory.get((path, marking))
     if known is None:
+        count = memory["read"] = memory.get("read", 0) + 1 if chain else 0
+        if count > MAX_READ:
+            raise Unreadable(path, ROUND)
         known = _inherit(path, reader, context, marking, chain)
         if not _goes_round(known):
             memory[(path, marking)] = known
@@ -69,7 +74,8 @@ def _base(
     try:
         return inherit(wanted, reader, context, marking, here)
     except Unreadable as problem:
-        return _missing(f"the base {base} cannot be read: {problem.sentence}", base, span)
+        reason = f"the base {base} cannot be read: {problem.sentence}"
+        return _missing(f"{ROUND}: {base}" if problem.sentence == ROUND else reason, base, span)
 
 
 ROUND = "the bases go round in a circle or are too many"

@@ -1,0 +1,96 @@
+"""Files that are none, files that are far too long, and names that command a CI runner: a run ends, and says so.
+
+Each runs as a process of its own with a limit of time that fails the test.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+LIMIT = 20.0
+LAUNCH = (
+    "torchrun --nproc_per_node 4 pretrain_gpt.py --num-layers 4 --hidden-size 64 --num-attention-heads 4 "
+    "--context-parallel-size 4 --cp-comm-type a2a+p2p\n"
+)
+"""A launch with one fault, HCP001."""
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Judge a folder, with a cache of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "meshlint", "check", *words],
+        cwd=folder,
+        env={**os.environ, "XDG_CACHE_HOME": str(folder.parent / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert "internal error" not in done.stderr, done.stderr
+    return done
+
+
+def found(folder: Path) -> list[tuple[str, str, str]]:
+    """Give code, path and message of the findings."""
+    report = json.loads(run(folder, "--format", "json").stdout)
+    return [(f["code"], f["path"], f["message"]) for f in report["findings"]]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Give a folder with one launch that has a fault."""
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    (folder / "run.sh").write_text(LAUNCH)
+    return folder
+
+
+def _pipe(file: Path) -> None:
+    os.mkfifo(file)
+
+
+def _device(file: Path) -> None:
+    file.symlink_to("/dev/zero")
+
+
+def _outside(file: Path) -> None:
+    file.symlink_to("/etc/passwd")
+
+
+def _large(file: Path) -> None:
+    with file.open("wb") as stream:
+        stream.truncate(100 * 1024 * 1024)
+
+
+@pytest.mark.parametrize("make", [_pipe, _device, _outside, _large])
+def test_an_ignore_file_that_is_no_list_is_not_read_and_is_told(tree: Path, make: Callable[[Path], None]) -> None:
+    make(tree / ".gitignore")
+    findings = found(tree)
+    assert [(code, path) for code, path, _ in findings] == [("MSH003", ".gitignore"), ("HCP001", "run.sh")]
+    assert "its patterns are not used" in findings[0][2]
+
+
+def test_one_wrong_pattern_leaves_the_others_in_force(tree: Path) -> None:
+    (tree / "left.sh").write_text(LAUNCH)
+    (tree / ".gitignore").write_text("!\nleft.sh\n")
+    assert [(code, path) for code, path, _ in found(tree)] == [("MSH003", ".gitignore"), ("HCP001", "run.sh")]
+
+
+@pytest.mark.parametrize("name", ["a.sh", "model_config.yaml", "a.py", "uv.lock", "Dockerfile", "pyproject.toml"])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tree: Path, name: str) -> None:
+    os.mkfifo(tree / name)
+    assert ("HCP001", "run.sh") in [(code, path) for code, path, _ in found(tree)]
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "/proc/kmsg", "/proc/self/fd/0", "/etc/passwd"])
+def test_a_link_out_of_the_tree_is_not_read_even_to_keep_the_report(tree: Path, target: str) -> None:
+    (tree / "a.sh").symlink_to(target)
+    assert ("HCP001", "run.sh") in [(code, path) for code, path, _ in found(tree)]
