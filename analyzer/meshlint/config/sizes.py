@@ -33,9 +33,13 @@ ENCODER_APART = Window(
 )
 
 
+LARGEST = 4096
+"""The largest size that advice looks at."""
+
+
 def smaller_divisors(count: int, size: int) -> str:
     """Give the sizes below `size` that divide `count`, for a sentence."""
-    return ", ".join(str(smaller) for smaller in range(1, size) if count % smaller == 0)
+    return ", ".join(str(smaller) for smaller in range(1, min(size, LARGEST)) if count % smaller == 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlint.config.attention import swap
+from meshlint.config.sizes import LARGEST
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict
 
 
@@ -77,9 +78,25 @@ def _verdict(config: EffectiveConfig, seq: int, unit: int, outcome: Outcome, how
 
 def _fix(config: EffectiveConfig, seq: int, unit: int) -> Fix:
     lower, upper = seq // unit * unit, (seq // unit + 1) * unit
-    best = upper if lower == 0 or upper - seq < seq - lower else lower
-    choice = f"{upper}" if lower == 0 else f"{lower} or {upper}"
-    return Fix(f"Set seq_length to {choice}.", swap(config.value("seq_length"), str(seq), str(best)))
+    fits = [length for length in (lower, upper) if 0 < length <= _longest(config, upper)]
+    sizes = _sizes(seq, unit // 2)
+    ways = [f"seq_length to {' or '.join(map(str, fits))}"] if fits else []
+    ways += [f"context_parallel_size to {' or '.join(map(str, sizes))}"] if sizes else []
+    best = min(fits, key=lambda length: abs(length - seq), default=seq)
+    return Fix(f"Set {', or '.join(ways)}.", swap(config.value("seq_length"), str(seq), str(best)) if fits else ())
+
+
+def _longest(config: EffectiveConfig, upper: int) -> int:
+    """Give the longest sample that the model can embed; no bound where that is not known."""
+    data = config.value("max_position_embeddings").data
+    return data if isinstance(data, int) and data > 0 else upper
+
+
+def _sizes(seq: int, cp: int) -> list[int]:
+    """Give the nearest context parallel sizes, below and above, that the length suits."""
+    below = [size for size in range(1, min(cp, LARGEST)) if seq % (2 * size) == 0][-1:]
+    above = [size for size in range(cp + 1, min(2 * cp, LARGEST)) if seq % (2 * size) == 0][:1]
+    return below + above
 
 
 RULE = SeqLength
