@@ -302,12 +302,37 @@ def over(conf: Any, base: Any, child: Any) -> Any:
         ("go.sh", "uv run other.py --config conf/base.yaml grpo.x=1\n"),
         ("go.sh", 'uv run other.py --config="${HERE}/conf/base.yaml"\n'),
         ("go.sh", "uv run other.py --config $HERE/conf/base.yaml\n"),
+        ("docs/guide.md", "Start it:\n\n    uv run other.py --config conf/base.yaml\n"),
     ],
 )
 def test_a_base_that_is_started_as_it_is_is_a_launch_too(name: str, text: str, tmp_path: Path) -> None:
     context = plant(tmp_path, {**FAMILY, name: text})
     assert entries(context) == ["conf/base.yaml", "conf/deep/grand.yaml"]
     assert entries(context, "conf/child.yaml") == ["conf/deep/grand.yaml"]
+
+
+SUITE = {
+    "examples/configs/base.yaml": BASE,
+    "examples/configs/recipes/llm/mid.yaml": CHILD.replace("base.yaml", "../../base.yaml"),
+    "examples/configs/recipes/llm/end.yaml": "defaults: mid.yaml\n",
+}
+
+
+def test_a_recipe_with_a_script_of_its_name_in_the_test_suite_is_a_launch_too(tmp_path: Path) -> None:
+    script = "uv run examples/run_grpo.py --config $CONFIG_PATH\n"
+    folder = "examples/configs/recipes/llm"
+    context = plant(tmp_path, {**SUITE, "tests/test_suites/llm/mid.sh": script})
+    assert sorted(entries(context)) == [f"{folder}/end.yaml", f"{folder}/mid.yaml"]
+    assert entries(plant(tmp_path / "none", {**SUITE, "tests/test_suites/llm/other.sh": script})) == [
+        f"{folder}/end.yaml"
+    ]
+
+
+def test_a_recipe_that_a_person_names_is_judged_by_itself_too(tmp_path: Path) -> None:
+    context = plant(tmp_path, {**FAMILY, "conf/part.yaml": "policy:\n  model_name: x\n"})
+    context.named = frozenset(("conf/child.yaml", "conf/part.yaml"))
+    assert entries(context, "conf/child.yaml") == ["conf/child.yaml", "conf/deep/grand.yaml"]
+    assert entries(context, "conf/part.yaml") == []
 
 
 def test_another_file_of_the_name_starts_no_base(tmp_path: Path) -> None:

@@ -318,6 +318,8 @@ def test_a_yaml_that_a_script_names_gives_way(tmp_path: Path) -> None:
     script = "python -m verl.trainer.main_ppo --config-name=mine\n"
     context = plant(tmp_path, {**BASE, "conf/mine.yaml": MINE, "run.sh": script})
     assert entries(context, context.files) == []
+    context.named = frozenset(("conf/mine.yaml",))  # a person who spells it out means it
+    assert entries(context, context.files) == ["conf/mine.yaml"]
 
 
 def test_the_package_s_own_trainers_are_judged_alone_only_where_nothing_starts_them(tmp_path: Path) -> None:

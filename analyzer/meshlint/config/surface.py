@@ -25,7 +25,8 @@ class Context:
     """What readers share: the tree, all its files, the options that a person gave, and where problems go.
 
     `files` are the paths, as shown, of every file of the tree that is not excluded (not only those asked for), so
-    that a base file's callers can be found. `environment` are `--env` values; `pins` are `--pin` values.
+    that a base file's callers can be found; `named` are those that a person spelt out. `environment` are `--env`
+    values; `pins` are `--pin` values.
     """
 
     tree: Tree
@@ -35,6 +36,7 @@ class Context:
     problems: list[Problem] = field(default_factory=list)
     shared: dict[str, object] = field(default_factory=dict)
     """A place for a surface to keep what it computes once for the whole tree, under its own name."""
+    named: frozenset[str] = frozenset()
 
     def reader(self) -> Reader:
         """Give a reader that records what one launch reads."""
@@ -56,7 +58,8 @@ class Surface(Protocol):
     def entries(self, paths: Iterable[str], context: Context) -> Iterable[str]:
         """Give the files to judge for the claimed paths.
 
-        A base file that others complete gives way to those others; one that is no launch is left out.
+        A base file that others complete gives way to those others, unless it is a launch of its own: one that a
+        person names, or that something starts. One that is no launch is left out.
         """
 
     def launches(self, path: str, context: Context) -> Iterator[Launch]:

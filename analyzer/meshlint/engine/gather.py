@@ -51,6 +51,7 @@ def context_of(scope: Scope, options: Options) -> Context:
         files=scope.files,
         environment={**environment, **options.environment},
         pins=pins,
+        named=scope.named,
     )
 
 

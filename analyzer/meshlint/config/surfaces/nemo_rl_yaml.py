@@ -1,8 +1,9 @@
 """NeMo-RL's YAML: `policy`, `cluster` and an algorithm, most of it inherited from bases by `defaults:`.
 
-A file that others inherit from gives way to them, unless it is launched as it is: a program takes it by default
-(`run_grpo.py` without `--config`), or a script names it behind `--config`. The examples and recipes are started as
-`--config FILE`, so a file that nobody inherits from is a launch.
+A file that others inherit from gives way to them, unless it is launched as it is: a person names it, a program takes
+it by default (`run_grpo.py` without `--config`), a script or a page of the documentation names it behind `--config`, or
+the test suite has a script of its name. The examples and recipes are started as `--config FILE`, so a file that nobody
+inherits from is a launch.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from meshlint.config.commands.nemo_rl import (
     MARKING,
     NAME,
     default_config,
+    initial_variables,
     is_runner,
     launch_of,
     settings_of,
@@ -32,6 +34,8 @@ from meshlint.sources.yaml import parse
 
 _ENDINGS = (".yaml", ".yml")
 SCRIPTS = (".sh", ".sbatch", ".slurm", ".bash")
+PAGES = (".md", ".rst")
+"""Documentation, whose commands name configs too."""
 
 
 @dataclass(slots=True)
@@ -66,12 +70,16 @@ class NemoRlYaml:
         return path.endswith(_ENDINGS)
 
     def entries(self, paths: Iterable[str], context: Context) -> Iterable[str]:
-        """Give the files that nobody inherits from or that are started; for a base those that descend from it."""
+        """Give the files that nobody inherits from or that are started; for a base those that descend from it.
+
+        A file that a person names is among them even so.
+        """
         wanted = [path for path in paths if _may_be(path, context)]
         if not wanted:
             return []
         family = _family(context)
-        leaves = dict.fromkeys(leaf for path in wanted for leaf in family.launched(path))
+        named = [path for path in wanted if path in context.named]
+        leaves = dict.fromkeys((*named, *(leaf for path in wanted for leaf in family.launched(path))))
         return [leaf for leaf in leaves if _inherits_files(leaf, context) and _is_launch(_merged(leaf, context))]
 
     def launches(self, path: str, context: Context) -> Iterator[Launch]:
@@ -128,7 +136,7 @@ def _family(context: Context) -> Family:
 
 
 def _started(context: Context, bases: Collection[str]) -> Iterator[str]:
-    """Give the bases that a program takes by default, and those that a script names behind `--config`."""
+    """Give the bases that a program takes by default, those named behind `--config`, and those of the test suite."""
     reader = context.reader()
     names = {posixpath.basename(path) for path in bases}
     for path in context.files:
@@ -136,12 +144,15 @@ def _started(context: Context, bases: Collection[str]) -> Iterator[str]:
             default = default_config(path, reader)
             if default is not None and default in bases:
                 yield default
-        elif path.endswith(SCRIPTS):
+        elif path.endswith((*SCRIPTS, *PAGES)):
             yield from _named(path, bases, names, context)
+            own = initial_variables(path).get("CONFIG_PATH", "")
+            if own in bases:
+                yield own
 
 
 def _named(path: str, bases: Collection[str], names: Collection[str], context: Context) -> Iterator[str]:
-    """Give the bases whose path stands behind `--config` in a script, as it is or below a folder of the script's."""
+    """Give the bases whose path stands behind `--config` in a text, as it is or below a folder of a variable."""
     try:
         text = context.tree.read(path).text
     except Unreadable:

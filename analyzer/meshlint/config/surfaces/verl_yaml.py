@@ -1,7 +1,7 @@
 """verl's Hydra YAML that stands alone: a person's own trainer config, or the package's where nothing launches it.
 
-Files that others name in their defaults lists, and files that a script names, give way to those. `_generated_*.yaml`
-repeat others and are left out.
+Files that others name in their defaults lists, and files that a script names, give way to those, unless a person names
+them. `_generated_*.yaml` repeat others and are left out.
 """
 
 from __future__ import annotations
@@ -33,13 +33,11 @@ class VerlYaml:
         return path.endswith(_ENDINGS) and not posixpath.basename(path).startswith("_generated_")
 
     def entries(self, paths: Iterable[str], context: Context) -> Iterable[str]:
-        """Give the primary configs that no script and no other config uses."""
+        """Give the primary configs that a person names, or that no script and no other config uses."""
         mine = [path for path in paths if _primary(path, context) is not None]
         if not mine:
             return []
-        used = _used(context)
-        scripts = _scripts(context)
-        return [path for path in mine if _stem(path) not in used and not _launched(path, scripts)]
+        return [path for path in mine if path in context.named or _alone(path, context)]
 
     def launches(self, path: str, context: Context) -> Iterator[Launch]:
         """Give the one launch of a file."""
@@ -63,6 +61,11 @@ class VerlYaml:
 
 
 SURFACE = VerlYaml()
+
+
+def _alone(path: str, context: Context) -> bool:
+    """Say whether no other config and no script uses a config."""
+    return _stem(path) not in _used(context) and not _launched(path, _scripts(context))
 
 
 def _stem(path: str) -> str:
