@@ -279,6 +279,7 @@ class Machine(ABC):
         self.order += 1
         history = record.slots.get(name, ())
         self.put(record.slots, name, (*history[-MAX_HISTORY:], Slot(self.order, value, uses)))
+        self.drop(record.slots, f"?{name}")  # what left it alone before has no part in what stands there now
 
     def taint(self, value: Val, reason: str) -> None:
         """Note that something unread may have changed any attribute of a config object."""
