@@ -64,6 +64,8 @@ class Command:
     gpus_per_node: Value | None = None
     world: Value | None = None
     branches: tuple[Branch, ...] = ()
+    counts: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
+    """What the launchers and the job's own directives said, see `Launch.counts`."""
 
     @property
     def identity(self) -> str:

@@ -71,6 +71,9 @@ class Launch:
     world: Value | None = None
     pins: tuple[Pin, ...] = ()
     branches: tuple[Branch, ...] = ()
+    counts: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
+    """What the launchers and the job's own directives said, by name: `nodes`, `tasks`, `tasks_per_node`, `gpus` (a
+    node) and `all_gpus` of Slurm, `nnodes` and `nproc` of torchrun; `srun` is set where srun starts the command."""
     reads: frozenset[str] = frozenset()
     """Paths, as shown, of every file that took part."""
     _order: dict[str, int] = field(init=False, default_factory=dict, compare=False, repr=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from posixpath import join
 
 from meshlint.config.command import Command, Word
@@ -56,8 +57,10 @@ def from_argv(argv: Sequence[str], environ: Mapping[str, str], context: Context,
         nodes=peeled.nodes,
         gpus_per_node=peeled.gpus_per_node,
         world=peeled.world,
+        counts=peeled.counts,
     )
-    yield from launches_of(command, reader, context)
+    for made in launches_of(command, reader, context):
+        yield replace(made, counts=command.counts)
 
 
 def program_file(argv: Sequence[str]) -> str | None:

@@ -38,6 +38,8 @@ class Peeled:
     gpus_per_node: Value | None = None
     world: Value | None = None
     program: str = ""
+    counts: Mapping[str, Value] = field(default_factory=dict)
+    """What each launcher said, by name, see `Launch.counts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,7 @@ def peel(
         _peel_all(tuple(wrapper), counts)
     rest, program = _peel_all(tuple(words), counts)
     nodes, gpus, world = _totals(counts, {**environment, **counts.environment})
-    return Peeled(rest, {**environment, **counts.environment}, nodes, gpus, world, program)
+    return Peeled(rest, {**environment, **counts.environment}, nodes, gpus, world, program, counts.said)
 
 
 def _peel_all(words: Words, counts: Counts) -> tuple[Words, str]:
@@ -205,6 +207,8 @@ def _peel_all(words: Words, counts: Counts) -> tuple[Words, str]:
             continue
         words = _options(rest, launcher, counts, name)
         counts.starter = launcher.starter or counts.starter
+        if launcher.starter == "srun":
+            counts.said["srun"] = Value(State.SET, True)
     return words, _name(words[0]) if words else ""
 
 

@@ -223,12 +223,13 @@ def _variants(
         key = (
             tuple((w.text, w.reason, w.known) for w in command.words),
             *(None if v is None else (v.state, v.data) for v in (command.nodes, command.gpus_per_node, command.world)),
+            *((n, v.state, v.data) for n, v in sorted(command.counts.items())),
             *((n, v.state, v.data) for n in WATCHED if (v := command.environment.get(n)) is not None),
         )
         if key in seen:
             continue
         seen.add(key)
-        found.extend(launches_of(command, reader, context))
+        found.extend(replace(made, counts=command.counts) for made in launches_of(command, reader, context))
     yield from found
 
 
@@ -272,6 +273,7 @@ def command_of(program: Program, variant: Variant, path: str, scope: str, surfac
         nodes=peeled.nodes,
         gpus_per_node=peeled.gpus_per_node,
         world=peeled.world,
+        counts=peeled.counts,
         branches=tuple(Branch(a.text, a.taken, a.span) for a in variant.arms()),
     )
 
