@@ -69,6 +69,8 @@ def world(config: EffectiveConfig) -> int:
             raise Unjudged(WORLD, f"{origin.caveat} may say how many ranks are launched; --world-size does")
     if not isinstance(value.data, int) or value.data < 1:
         raise Unjudged(WORLD, "it is not a positive number")
+    if config.launch.surface.endswith("-yaml") and not any(origin.kind is Kind.OPTION for origin in value.origins):
+        config.assumed.setdefault("A warning, since whoever launches the file may give it other nodes.")
     return value.data
 
 

@@ -7,6 +7,7 @@ Keys are paths in the partial, as NeMo-Run's command line spells them: `trainer.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from meshlint.config.framework import Default, Framework, Spelling
@@ -115,6 +116,34 @@ _KEYS = (
 )
 
 
+LANGUAGE = "model.config.language_transformer_config"
+_SHAPE = (
+    "num_layers",
+    "hidden_size",
+    "ffn_hidden_size",
+    "num_attention_heads",
+    "num_query_groups",
+    "kv_channels",
+    "num_moe_experts",
+    "seq_length",
+)
+
+
+def _of_language_model(name: str) -> Callable[[EffectiveConfig, Value], Value]:
+    """Amend a field of the shape: where the model has a language model inside, its own field is a placeholder.
+
+    Source: collections/vlm/qwen2vl/model/base.py:248, "Placeholder, NOT used!".
+    """
+
+    def amend(config: EffectiveConfig, value: Value) -> Value:
+        if config.launch.find(LANGUAGE) is None:
+            return AMEND[name](config, value) if name in AMEND else value
+        own = config.launch.find(f"{LANGUAGE}.{name}")
+        return own or unknown(f"the language model inside has no {name} of its own", *value.origins)
+
+    return amend
+
+
 def _ranks(config: EffectiveConfig) -> Value | None:
     """Derive the ranks: what a recipe's own parameters say by default, its caller may say otherwise."""
     counts = (config.launch.nodes, config.launch.gpus_per_node)
@@ -151,7 +180,7 @@ FRAMEWORK = Framework(
     libraries=(CORE, TE, TORCH),
     defaults=DEFAULTS,
     derive={"world_size": _ranks},
-    amend=AMEND,
+    amend={**AMEND, **{name: _of_language_model(name) for name in _SHAPE}},
     habits=HABITS,
     spellings=(
         *named(MODEL_PARALLEL + TRANSFORMER, "model.config."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshlint.reproduce.case import Arm, Case, Depth, Happens, Reproducer, fixed
-from meshlint.reproduce.megatron import MEGATRON_NEEDS, MEGATRON_RUNS
+from meshlint.reproduce.upstream import MEGATRON_NEEDS, MEGATRON_RUNS
 
 CONFIG = """\
 from megatron.core.transformer.transformer_config import TransformerConfig

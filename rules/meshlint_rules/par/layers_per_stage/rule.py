@@ -89,7 +89,10 @@ def _even(config: EffectiveConfig) -> Iterator[Verdict]:
     layers, pp = positive(config, LAYERS), positive(config, PP)
     counted = [name for name in (EMBEDDING, LOSS) if config.data(name)]
     total = layers + len(counted)
-    what = f"{LAYERS} = {layers}" + (f" and {len(counted)} more, the embedding or the loss" if counted else "")
+    what = f"{LAYERS} = {layers}"
+    if counted:
+        names = " and ".join("the embedding" if name == EMBEDDING else "the loss" for name in counted)
+        what = f"{what}, {total} with {names},"
     if total % pp:
         sizes = smaller_divisors(total, pp)
         fix = f"Set {PP} to one of {sizes}, or give the first or the last stage a number of layers of its own."

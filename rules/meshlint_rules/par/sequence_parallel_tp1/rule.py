@@ -64,9 +64,11 @@ class SequenceParallelTp1(LaunchRule):
                 Severity.INFO,
             )
         else:
+            known = config.pinned(SEQUENCE_SWITCHED_OFF.library)
             yield _verdict(
                 "megatron-core raises a ValueError when the model's config is made, and every rank stops",
                 Outcome.CRASH_START,
+                None if known else Severity.WARNING,
             )
 
 
