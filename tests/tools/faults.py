@@ -11,6 +11,15 @@ LEVELS = {**CP, "cp_comm_type": ("a2a+p2p",)}
 SIZES = "hierarchical_context_parallel_sizes"
 TE = {"transformer-engine": "2.19.0"}
 OLD_TE = {"transformer-engine": "2.9.0"}
+EVEN = (
+    "pipeline_model_parallel_layout",
+    "num_layers_in_first_pipeline_stage",
+    "num_layers_in_last_pipeline_stage",
+    "hybrid_layer_pattern",
+    "num_layers_per_virtual_pipeline_stage",
+)
+"""Settings that say in another way which layers a stage holds."""
+RAMPS = ("rampup_batch_size", "step_batch_size_schedule")
 
 FAULTS: tuple[Fault, ...] = (
     Fault("HCP001", LEVELS, (SIZES,), TE),
@@ -53,10 +62,43 @@ FAULTS: tuple[Fault, ...] = (
     Fault("PKD004", {**LEVELS, SIZES: (2, 2), "packed_sequences": True}, (), OLD_TE),
     Fault("PKD005", {**CP, "packed_sequences": True, "pad_multiple": 4}, (), {**TE, "nemo-rl": "0.6.0"}),
     Fault("PKD006", {**CP, "sft": True, "calculate_per_token_loss": False}, (), TE),
+    Fault("PAR001", {"context_parallel_size": 7}, EVEN),
+    Fault(
+        "PAR002", {"expert_model_parallel_size": 7, "expert_tensor_parallel_size": 1}, (), {"megatron-core": "0.16.1"}
+    ),
+    Fault("PAR003", {"pipeline_model_parallel_size": 17}, EVEN, {"megatron-core": "0.16.1"}),
+    Fault("PAR004", {"tensor_model_parallel_size": 11}, (), {"megatron-core": "0.16.1"}),
+    Fault("PAR005", {"tensor_model_parallel_size": 1, "sequence_parallel": True}, (), {"megatron-bridge": "0.4.0"}),
+    Fault(
+        "PAR006",
+        {
+            "tensor_model_parallel_size": 4,
+            "context_parallel_size": 1,
+            "sequence_parallel": True,
+            "seq_length": 4098,
+        },
+    ),
+    Fault("PAR007", {"pipeline_model_parallel_size": 1, "virtual_pipeline_model_parallel_size": 2}, EVEN),
+    Fault("PAR008", {"micro_batch_size": 7, "global_batch_size": 8}, RAMPS),
+    Fault("PAR009", {"context_parallel_size": 0}),
+    Fault("PAR010", {"num_distributed_optimizer_instances": 7}, (), {"megatron-core": "0.16.1"}),
+    Fault(
+        "PAR011",
+        {
+            "pipeline_model_parallel_size": 4,
+            "virtual_pipeline_model_parallel_size": 2,
+            "microbatch_group_size_per_vp_stage": 2,
+            "micro_batch_size": 1,
+            "global_batch_size": 13440,
+        },
+        (*EVEN, *RAMPS),
+        {"megatron-core": "0.16.1"},
+    ),
 )
 
 NO_LEVELS = "the sizes never reach the groups there; HCP006 says that"
 PADS = "the framework pads each sequence itself"
+CUTS = "the framework cuts its batches another way"
 
 REASONS: Mapping[str, Mapping[str, str]] = {
     **{
@@ -82,5 +124,12 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     "PKD006": dict.fromkeys(
         ("slime", "ms-swift", "verl", "nemo-rl", "roll", "areal", "nemo2"), "the framework sets the loss itself"
     ),
+    "PAR001": {"areal": "the mesh itself says how many ranks there are"},
+    "PAR003": {"areal": "the framework lays the layers out over the stages itself"},
+    "PAR005": {"areal": "the framework sets sequence parallelism itself"},
+    "PAR006": dict.fromkeys(("slime", "ms-swift", "verl", "nemo-rl", "roll", "areal"), PADS),
+    "PAR008": dict.fromkeys(("verl", "nemo-rl", "roll", "areal"), CUTS),
+    "PAR010": dict.fromkeys(("ms-swift", "verl", "roll", "areal"), "the number never reaches the groups there"),
+    "PAR011": dict.fromkeys(("slime", "verl", "nemo-rl", "roll", "areal"), CUTS),
 }
 """Why a rule has nothing to say of a framework, where that does not follow from its keys."""
