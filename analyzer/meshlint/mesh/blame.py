@@ -37,6 +37,8 @@ BALANCE_CAP = 4
 BALANCE_REACH = 400
 BALANCE_RUNS = 64
 """How many gates further down are tried as the counterpart of one, how far away, with how many runs each."""
+BLAME_RUNS = 64
+"""Runs in which one forced gate is shown to remove a deadlock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,8 @@ def _sides(run: Run, stuck: Stuck, node: Alt | Loop) -> tuple[Any, ...]:
 
 
 def _forced(term: Node, run: Run, options: Options, node: Alt | Loop, value: Any) -> Verdict:
-    forced = replace(options, forced=(*options.forced, (gate_key(node), value)))
+    facts = (*options.forced, (gate_key(node), value))
+    forced = replace(options, forced=facts, run_cap=min(options.run_cap, BLAME_RUNS))
     return simulate_on(term, run.mesh, forced)
 
 

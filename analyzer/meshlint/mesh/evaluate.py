@@ -28,7 +28,25 @@ class Layout:
     """One mesh, and the instances of groups on it, computed once."""
 
     mesh: Mesh
+    known: dict[tuple[int, int], Any] = field(default_factory=dict)
+    """Values of `fixed` expressions by their id and the rank: the same in every run."""
     _tables: dict[Group, tuple[tuple[int, ...] | None, ...]] = field(default_factory=dict)
+    _extents: dict[int, int] = field(default_factory=dict)
+    _places: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
+
+    def extent(self, mask: int) -> int:
+        """Give the number of settings of the leaves in `mask`."""
+        found = self._extents.get(mask)
+        if found is None:
+            found = self._extents[mask] = self.mesh.extent(mask)
+        return found
+
+    def project(self, rank: int, mask: int) -> tuple[int, ...]:
+        """Give the coordinates of `rank` on the leaves in `mask`."""
+        found = self._places.get((rank, mask))
+        if found is None:
+            found = self._places[rank, mask] = self.mesh.project(rank, mask)
+        return found
 
     def members(self, group: Group, rank: int) -> tuple[int, ...] | None:
         """Give the ranks of the instance of `group` that holds `rank`, in group order; None for a non-member.
@@ -90,12 +108,25 @@ def truth(value: Any) -> bool:
 
 def evaluate(expr: Expr, view: View, bound: dict[str, Any] | None = None) -> Any:
     """Compute `expr` for one rank; what cannot be computed is decided like an atom of the same `var`."""
+    if expr.fixed:
+        return _once(expr, view)
     handler = _HANDLERS.get(expr.op)
     if handler is not None:
         return handler(expr, view, bound)
     left, right = (evaluate(arg, view, bound) for arg in expr.args)
     result = fold(expr.op, left, right)
     return view.decide(expr) if result is None else result
+
+
+def _once(expr: Expr, view: View) -> Any:
+    """Give the value of an expression that is the same in every run, from the table of the layout."""
+    known, key = view.layout.known, (expr.id, view.rank)
+    if key not in known:
+        handler = _HANDLERS.get(expr.op)
+        known[key] = (
+            fold(expr.op, *(evaluate(arg, view) for arg in expr.args)) if handler is None else handler(expr, view, None)
+        )
+    return known[key]
 
 
 def _lit(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
@@ -111,7 +142,7 @@ def _coord(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
 
 
 def _extent(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
-    return view.layout.mesh.extent(expr.args[0])
+    return view.layout.extent(expr.args[0])
 
 
 def _grank(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:

@@ -51,6 +51,8 @@ class Expr:
     """At least the number of distinct sub-expressions; a shared one counts for every use, up to a cap."""
     origins: int = 0
     """Which origins the atoms inside have, as bits of `ORIGIN_BITS`."""
+    fixed: bool = False
+    """The mesh and the rank alone make its value, in every run."""
 
     def __repr__(self) -> str:
         return show(self)
@@ -67,6 +69,9 @@ DEPTH_CAP = 64
 _SWAPPED = {"!=": "==", ">=": "<", ">": "<="}
 _ARITHMETIC = frozenset({"+", "-", "*", "//", "%", "min", "max"})
 _TESTS = frozenset({"==", "<", "<=", "in"})
+_PLACES = frozenset({"rank", "coord", "extent", "grank", "size", "member"})
+_FOLDED = frozenset({"global", "+", "-", "*", "min", "max", "==", "<", "<=", "not", "and", "or", "ite"})
+"""Operations that always have a value where their operands are whole numbers or truth values."""
 
 
 @dataclass(slots=True)
@@ -91,7 +96,9 @@ class Values:
         origins = ORIGIN_BITS[args[1]] if op == "atom" else 0
         for arg in parts:
             origins |= arg.origins
-        found = self._table[key] = Expr(number, op, args, var, local, weak, depth, bulk, origins)
+        fixed = op in _PLACES or (op in _FOLDED and all(part.fixed for part in parts))
+        fixed = fixed or (op == "lit" and isinstance(args[0], int))
+        found = self._table[key] = Expr(number, op, args, var, local, weak, depth, bulk, origins, fixed)
         return found
 
     def lit(self, value: int | bool | str | None) -> Expr:

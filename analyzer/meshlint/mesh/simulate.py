@@ -332,7 +332,7 @@ class _Simulation:
         """Give the coordinates that a fact is a function of."""
         if expr.local:
             return (rank,) if self.plan.options.free_locals else ()
-        return self.plan.layout.mesh.project(rank, expr.var) if expr.var else ()
+        return self.plan.layout.project(rank, expr.var) if expr.var else ()
 
     def issue(self, op: Op, rank: int) -> _Pending | None:
         """Put an operation into the queue of its instance; None for a rank that is no member."""
