@@ -102,6 +102,8 @@ class LaunchRule(Rule):
     """
 
     frameworks: ClassVar[tuple[str, ...]] = ()
+    every_variant: ClassVar[bool] = False
+    """A fault that only some branches of a script have is meant so, and none."""
 
     @abstractmethod
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:

@@ -27,7 +27,8 @@ class Word:
     the unknown one (`--context-parallel-size=` of `--context-parallel-size=$X`). `several` says that an unknown word
     may stand for any number of words (an unknown array). `shape` is the whole of a word that is unknown in part, each
     unknown stretch as one HOLE. `origins` are the places that made it, the one to edit first:
-    for `--cp $CP` with `CP=4` above, the assignment, then the use.
+    for `--cp $CP` with `CP=4` above, the assignment, then the use. `home` tells the list that it stands in from others:
+    the expansions that brought it (`${ARGS[@]}`), or the literal of a string; empty for the command itself.
     """
 
     text: str | None
@@ -36,6 +37,7 @@ class Word:
     known: str = ""
     several: bool = False
     shape: str = ""
+    home: tuple[Span, ...] = ()
 
     def value(self) -> Value:
         """Give the word as a value."""

@@ -185,7 +185,10 @@ def _findings(trial: Trial, variants: int, versions: Mapping[str, Resolved]) -> 
     causes: dict[tuple[object, ...], list[Hit]] = {}
     for hit in trial.hits:
         causes.setdefault(hit.cause, []).append(hit)
-    return [Judged(hits[0].cause, _finding(hits, trial, variants, versions)) for hits in causes.values()]
+    found = list(causes.values())
+    if trial.rule.every_variant:
+        found = [hits for hits in found if len({id(hit.launch) for hit in hits}) == variants]
+    return [Judged(hits[0].cause, _finding(hits, trial, variants, versions)) for hits in found]
 
 
 def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str, Resolved]) -> Finding:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from meshlint.config.command import Word
 from meshlint.config.launch import Write
 from meshlint.config.value import Origin, State, Value, unknown
+from meshlint.place import Span
 
 _OPTION_NAMES = ("ARGS", "OPTION", "OPTIONS", "OPTS", "FLAG", "FLAGS", "EXTRA", "PARAMS", "OVERRIDES")
 
@@ -39,14 +40,16 @@ def writes(words: Sequence[Word], grammar: Grammar) -> tuple[Write, ...]:
     return tuple(_mark_repeated(_read(words, grammar)))
 
 
-def _mark_repeated(found: Iterator[Write]) -> Iterator[Write]:
-    seen: set[str] = set()
-    for write in found:
-        yield replace(write, same_place=True) if write.key in seen and write.key != "*" else write
-        seen.add(write.key)
+def _mark_repeated(found: Iterator[tuple[Write, Word]]) -> Iterator[Write]:
+    seen: dict[str, tuple[Span, ...]] = {}
+    for write, word in found:
+        again = write.key != "*" and seen.get(write.key) == word.home
+        yield replace(write, same_place=True) if again else write
+        seen[write.key] = word.home
 
 
-def _read(words: Sequence[Word], grammar: Grammar) -> Iterator[Write]:
+def _read(words: Sequence[Word], grammar: Grammar) -> Iterator[tuple[Write, Word]]:
+    """Give each write with the word of its flag."""
     place = 0
     while place < len(words):
         word = words[place]
@@ -54,11 +57,11 @@ def _read(words: Sequence[Word], grammar: Grammar) -> Iterator[Write]:
         place += 1
         if is_flag(text):
             key, value, place = _flag(words, place, word, text, grammar)
-            yield Write(key, misspelt(text, value, grammar))
+            yield Write(key, misspelt(text, value, grammar)), word
             if place < len(words) and _hides_flags(words[place - 1], key, grammar) and value.is_unknown:
-                yield Write("*", value)
+                yield Write("*", value), word
         elif word.text is None and (not word.known or word.known[:1] == "-"):
-            yield Write("*", word.value())
+            yield Write("*", word.value()), word
 
 
 def is_flag(text: str) -> bool:

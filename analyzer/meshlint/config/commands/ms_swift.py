@@ -16,6 +16,7 @@ from meshlint.config.commands.launchers import times
 from meshlint.config.commands.megatron_lm import launch
 from meshlint.config.hydra.program import Program, locate, program
 from meshlint.config.launch import Launch, Write
+from meshlint.config.parse import whole
 from meshlint.config.surface import Context
 from meshlint.config.value import Kind, Origin, State, Value, default, unknown
 from meshlint.sources.tree import Reader, Unreadable
@@ -105,10 +106,10 @@ def _number(environment: Mapping[str, Value], name: str) -> Value | None:
     value = environment.get(name)
     if value is None or value.is_unknown:
         return value
-    text = str(value.data)
-    return (
-        Value(State.SET, int(text), value.origins) if text.isdigit() else unknown(f"{name} is {text}", *value.origins)
-    )
+    number = whole(str(value.data))
+    if number is None:
+        return unknown(f"{name} is {str(value.data)[:40]}", *value.origins)
+    return Value(State.SET, number, value.origins)
 
 
 def _config(
@@ -140,13 +141,17 @@ def _file(word: Word, command: Command, reader: Reader, ray: bool) -> tuple[list
     found: list[Write] = []
     group: list[Write] = []
     variables: dict[str, Value] = {}
-    for key, _, node in root.pairs() if root is not None and root.kind == "mapping" else ():
+    own = {id(place) for place, _ in root.entries} if root is not None else set()
+    seen: set[str] = set()
+    for key, place, node in root.pairs() if root is not None and root.kind == "mapping" else ():
         if key == "ENV":
             variables.update({name: _value(entry) for name, _, entry in node.pairs()})
         elif ray and key in _GROUPS:
             group += [Write(name, _value(entry)) for name, _, entry in node.pairs()] if key == "train" else []
         else:
-            found.append(Write(key.replace("-", "_"), _value(node)))
+            name = key.replace("-", "_")
+            found.append(Write(name, _value(node), same_place=name in seen))
+            seen |= {name} if id(place) in own else set()
     return [*found, *group], variables
 
 

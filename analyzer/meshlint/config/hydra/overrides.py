@@ -69,7 +69,7 @@ def apply(root: Section, given: Sequence[Given]) -> tuple[Section, tuple[Hole, .
     As in OmegaConf, a key below a reference (`a.b` where `a: ${c}`) replaces the reference by a fresh section.
     """
     holes: list[Hole] = []
-    seen: dict[str, int] = {}
+    seen: dict[str, tuple[Span, ...]] = {}
     for one in given:
         if one.override is None:
             reason = one.word.reason or "a word of the command is not known"
@@ -77,8 +77,8 @@ def apply(root: Section, given: Sequence[Given]) -> tuple[Section, tuple[Hole, .
             continue
         if one.override.key.split(".")[0] == "hydra":
             continue
-        root = _applied(root, one, again=one.override.key in seen)
-        seen[one.override.key] = one.order
+        root = _applied(root, one, again=seen.get(one.override.key) == one.word.home)
+        seen[one.override.key] = one.word.home
     return root, tuple(holes)
 
 
@@ -98,7 +98,7 @@ def _applied(root: Section, one: Given, *, again: bool) -> Section:
 
 
 def _over(before: Item | None, fresh: Item, *, again: bool) -> Item:
-    """Put a value over another: maps merge; a second word of one command keeps the first as an earlier value."""
+    """Put a value over another: maps merge; a second word of one list keeps the first as an earlier value."""
     if isinstance(fresh, Section) and isinstance(before, Section):
         return merged(before, fresh)
     if again and isinstance(before, Leaf) and isinstance(fresh, Leaf) and before.order:

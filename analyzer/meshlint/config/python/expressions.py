@@ -517,7 +517,8 @@ class Expressions(Machine):
             if isinstance(part, ast.FormattedValue) and (part.format_spec is not None or part.conversion == 114):
                 value = self.unknown(part.value, "a format specification is not evaluated", value)
             parts.append(value)
-            pieces += string_pieces(value)
+            own = self.origin(node).span if isinstance(part, ast.Constant) else None
+            pieces += [piece if own is None else piece._replace(home=own) for piece in string_pieces(value)]
         return self.joined(node, pieces, *parts)
 
     def joined(self, node: ast.AST, pieces: list[Piece], *parts: Val) -> Val:

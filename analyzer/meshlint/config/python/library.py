@@ -174,7 +174,7 @@ def _range(machine: Calls, site: CallSite) -> Val:
     if not plain or len(plain) > 3 or not all(isinstance(p, int) for p in plain) or plain[2:] == [0]:
         return sequence("list", (machine.unknown_items(site.node, *site.args),))
     numbers = range(*plain)  # type: ignore[arg-type]
-    if len(numbers) > MAX_ITEMS:
+    if len(numbers[: MAX_ITEMS + 1]) > MAX_ITEMS:  # the length of the whole may be no size of a machine's
         return sequence("list", (machine.unknown_items(site.node),))
     return sequence("list", tuple(machine.computed(site.node, n, *site.args) for n in numbers))
 

@@ -198,7 +198,7 @@ def _words(
 
 
 def _number(word: Leaf | Unknown) -> Val:
-    if isinstance(word, Leaf) and str(word.data).lstrip("-").isdigit() and len(str(word.data)) < 18:
+    if isinstance(word, Leaf) and str(word.data).lstrip("-").isdecimal() and len(str(word.data)) < 18:
         return Leaf(int(str(word.data)), word.origins)
     return word
 

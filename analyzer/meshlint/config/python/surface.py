@@ -127,9 +127,24 @@ class PythonSurface:
 
 def split(rows: tuple[Row, ...], known: Writes) -> tuple[tuple[Write, ...], dict[str, Value]]:
     """Tell the writes of keys from those of environment variables (`env_vars.NAME`)."""
-    writes = [known.write(row) for row in rows]
+    writes = list(mark_repeated(known.write(row) for row in rows))
     environment = {w.key.removeprefix(ENVIRONMENT): w.value for w in writes if w.key.startswith(ENVIRONMENT)}
     return tuple(w for w in writes if not w.key.startswith(ENVIRONMENT)), environment
+
+
+def mark_repeated(writes: Iterable[Write]) -> Iterator[Write]:
+    """Mark the further write of a key that one YAML file gives twice; a file that is merged twice gives one place."""
+    before: dict[str, Span] = {}
+    for write in writes:
+        span = write.value.span
+        if span is None or not span.path.endswith((".yaml", ".yml")):
+            before.pop(write.key, None)
+            yield write
+            continue
+        last = before.get(write.key)
+        again = last is not None and last.path == span.path and last != span
+        yield replace(write, same_place=True) if again else write
+        before[write.key] = span
 
 
 def is_test(path: str) -> bool:

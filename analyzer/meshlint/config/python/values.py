@@ -37,11 +37,15 @@ class Site:
 
 
 class Piece(NamedTuple):
-    """A stretch of a string and the places that made it; `text` is None where it is unknown, for `reason`."""
+    """A stretch of a string and the places that made it; `text` is None where it is unknown, for `reason`.
+
+    `home` is the literal whose own text it is: the whole of an f-string for what stands between its braces.
+    """
 
     text: str | None
     origins: tuple[Origin, ...]
     reason: str = ""
+    home: Span | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

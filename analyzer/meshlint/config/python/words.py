@@ -23,9 +23,11 @@ class _Open:
     reason: str = ""
     origins: list[Origin] = field(default_factory=list)
     begun: bool = False
+    home: tuple[Span, ...] = ()
 
-    def add(self, text: str, origins: tuple[Origin, ...]) -> None:
-        """Add a known run; an empty one, of empty quotes, begins a word too."""
+    def add(self, text: str, origins: tuple[Origin, ...], home: tuple[Span, ...] = ()) -> None:
+        """Add a known run; an empty one, of empty quotes, begins a word too. `home` is the literal of it."""
+        self.home = self.home if self.begun else home
         self.begun = True
         self.text += text
         if not self.reason:
@@ -41,9 +43,9 @@ class _Open:
     def word(self) -> Word:
         """Give the word."""
         if not self.reason:
-            return Word(self.text, tuple(self.origins))
+            return Word(self.text, tuple(self.origins), home=self.home)
         alone = not self.text
-        return Word(None, tuple(self.origins), self.reason, self.known, several=alone)
+        return Word(None, tuple(self.origins), self.reason, self.known, several=alone, home=self.home)
 
 
 def words_of(pieces: tuple[Piece, ...], program: Program) -> list[Word]:
@@ -58,13 +60,18 @@ def words_of(pieces: tuple[Piece, ...], program: Program) -> list[Word]:
             continue
         for part in quotes.parts(piece.text):
             if part is not None:
-                current.add(part, locator.origins(piece, part))
+                current.add(part, locator.origins(piece, part), _home(piece))
             elif current.begun:
                 found.append(current.word())
                 current = _Open()
             if len(found) > MAX_WORDS:
                 return [*found, Word(None, (), "there are too many words", several=True)]
     return [*found, current.word()] if current.begun else found
+
+
+def _home(piece: Piece) -> tuple[Span, ...]:
+    span = piece.home or (piece.origins[0].span if piece.origins else None)
+    return (span,) if span is not None else ()
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from meshlint.config.python.explore import Session
 from meshlint.config.python.flatten import value_of
 from meshlint.config.python.machine import Sink
 from meshlint.config.python.program import Module, Program, program_of
-from meshlint.config.python.surface import split
+from meshlint.config.python.surface import mark_repeated, split
 from meshlint.config.python.values import Leaf
 from meshlint.config.surface import Context
 from meshlint.config.surfaces.bridge_recipe import SURFACE as RECIPES
@@ -79,7 +79,7 @@ def _alone(session: Session, path: str) -> Launch:
     for key, value in overrides.from_file(machine, Leaf(path)):
         writes.append(Write(key, value_of(value)))
     place = Span(path, 1)
-    return Launch(RECIPES.framework, "train", NAME, path, place, tuple(writes), reads=frozenset((path,)))
+    return Launch(RECIPES.framework, "train", NAME, path, place, tuple(mark_repeated(writes)), reads=frozenset((path,)))
 
 
 def _scripts(path: str, program: Program) -> list[str]:

@@ -284,7 +284,9 @@ def _word(word: Evaluated, scope: str, surface: str) -> Word:
         for s in word.spots()
     )
     shape = word.shape(HOLE) if word.text is None else ""
-    return Word(word.text, origins, word.reason, word.known, word.several, shape)
+    begins = word.text if word.text is not None else word.known
+    home = word.home() if begins[:1] == "-" or "=" in begins else ()
+    return Word(word.text, origins, word.reason, word.known, word.several, shape, home)
 
 
 def _passed(word: Word, caveat: str) -> Word:

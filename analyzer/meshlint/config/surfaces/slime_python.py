@@ -183,7 +183,7 @@ def _word(word: object, added: tuple[str, int], scope: str) -> Word:
     spots = [s for s in word.spots() if (s.span.path, s.span.line) < added or s.span.path != added[0]]  # type: ignore[attr-defined]
     origins = tuple(Origin(Kind.WRITTEN, s.text, s.span, NAME, scope, caveat=s.caveat) for s in spots)
     text, reason = word.text, word.reason  # type: ignore[attr-defined]
-    return Word(text, origins, reason, word.known, word.several)  # type: ignore[attr-defined]
+    return Word(text, origins, reason, word.known, word.several, home=word.home())  # type: ignore[attr-defined]
 
 
 SURFACE = SlimePython()

@@ -52,6 +52,12 @@ class Word:
         """Give the places that made it, that of its value first: what stands behind the first `=`."""
         return _spots(self.field)
 
+    def home(self) -> tuple[Span, ...]:
+        """Give the expansions that its beginning came through; none where it is written on the command itself."""
+        first = self.field[0] if self.field else None
+        uses = first.uses if isinstance(first, Lit | Unk) else ()
+        return tuple(spot.span for use in uses for spot in use.spots() if spot.span is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class Arm:

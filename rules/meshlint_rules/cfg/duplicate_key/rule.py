@@ -26,8 +26,8 @@ class DuplicateKey(LaunchRule):
 
     Finds a flag that one list of a command gives twice (the words on the command itself, one array, one option
     string), with different values, and a key that one YAML mapping holds twice. What overrides on purpose is not
-    meant: a flag behind an array (`"${ARGS[@]}" --seq-length 8192`), another array, a string that is added to, a list
-    that grows under a condition, a file over its base.
+    meant: a flag behind an array (`"${ARGS[@]}" --seq-length 8192`), another array or string, a string that is added
+    to, a list that grows under a condition, a file over its base, what only some branches of a script have.
 
     ## Why this is bad
 
@@ -56,6 +56,7 @@ class DuplicateKey(LaunchRule):
     slug = "duplicate-key"
     severity = Severity.WARNING
     outcomes = (Outcome.IGNORED, Outcome.CRASH_START)
+    every_variant = True
     references = (
         Reference("argparse", "https://docs.python.org/3/library/argparse.html#action"),
         Reference(
@@ -81,16 +82,24 @@ def _twice(config: EffectiveConfig, key: str) -> Iterator[Verdict]:
 
 
 def _one_list(launch: Launch, first: Value, second: Value) -> bool:
-    """Say whether two values stand in one list of one file, the second not behind a condition."""
-    if first.span is None or second.span is None or first.span.path != second.span.path:
+    """Say whether two values stand in one file, the second not behind a condition."""
+    one, other = _places(first, second)
+    if one is None or other is None or one.path != other.path:
         return False
-    path, lines = first.span.path, range(first.span.line, second.span.line + 1)
-    conditional = any(b.span.path == path and b.span.line in lines for b in launch.branches)
-    return not conditional and _uses(first) == _uses(second)
+    lines = range(one.line, other.line + 1)
+    return not any(b.span.path == one.path and b.span.line in lines for b in launch.branches)
+
+
+def _places(first: Value, second: Value) -> tuple[Span | None, Span | None]:
+    """Give the places of two values in the list that holds both: of `$A` in `--seq-length $A`, not of `A=1`."""
+    one, other = _uses(first), _uses(second)
+    while one and other and one[-1] == other[-1]:  # the expansions that brought the list itself
+        one, other = one[:-1], other[:-1]
+    return one[0] if one else first.span, other[0] if other else second.span
 
 
 def _uses(value: Value) -> tuple[Span, ...]:
-    """Give the expansions that brought a value into its command, `${ARGS[@]}` and the like: none for a literal."""
+    """Give the expansions that a value came through, `${ARGS[@]}` and the like: none for a literal."""
     return tuple(o.span for o in value.origins[1:] if o.span is not None and "$" in o.text)
 
 
@@ -111,7 +120,7 @@ def _refused(config: EffectiveConfig, before: Write, after: Write) -> Verdict:
         before,
         after,
         Outcome.CRASH_START,
-        f"{after.key} stands twice in one mapping{_line(before.value)}: omegaconf, which reads this file for "
+        f"{after.key} stands twice in one mapping{_line(before, after)}: omegaconf, which reads this file for "
         f"{config.framework.title}, raises ConstructorError (found duplicate key) at start, before any rank trains.",
         f"{after.key} stands here too",
     )
@@ -123,24 +132,25 @@ def _ignored(before: Write, after: Write) -> Verdict:
         before,
         after,
         Outcome.IGNORED,
-        f"{after.key} is given twice: {second.data} counts, and {first.data}{_line(first)} does nothing.",
+        f"{after.key} is given twice: {second.data} counts, and {first.data}{_line(before, after)} does nothing.",
         f"{after.key} = {first.data}, which does nothing",
     )
 
 
-def _line(value: Value) -> str:
-    return f" (first on line {value.span.line})" if value.span is not None else ""
+def _line(before: Write, after: Write) -> str:
+    place, _ = _places(before.value, after.value)
+    return f" (first on line {place.line})" if place is not None else ""
 
 
 def _verdict(before: Write, after: Write, outcome: Outcome, message: str, note: str) -> Verdict:
-    first, second = before.value, after.value
+    first, second = _places(before.value, after.value)
     return Verdict(
         message,
         outcome,
-        span=second.span,
-        related=(Related(first.span, note),) if first.span is not None else (),
+        span=second,
+        related=(Related(first, note),) if first is not None else (),
         subject=after.key,
-        scope=next((o.scope for o in second.origins if o.scope), ""),
+        scope=next((o.scope for o in after.value.origins if o.scope), ""),
         severity=Severity.ERROR if outcome is Outcome.CRASH_START else None,
         fix=Fix("Take one of the two away."),
     )
