@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from packaging.version import Version
+
 from meshlint.config.effective import EffectiveConfig
 
 
@@ -19,3 +21,10 @@ def can_be_packed(config: EffectiveConfig) -> bool:
 def packed_needs(config: EffectiveConfig, release: str) -> str:
     """Give what an exchange needs of Transformer Engine besides, for a sentence of advice; empty where not packed."""
     return f", with Transformer Engine {release} or newer for packed sequences" if can_be_packed(config) else ""
+
+
+def packed_refused(config: EffectiveConfig, release: str) -> bool:
+    """Say whether sequences are packed and every Transformer Engine that may run is older than `release`."""
+    packed = bool(config.value("packed_sequences").data) or bool(config.habit("always_packed"))
+    engine = config.versions.get("transformer-engine")
+    return packed and engine is not None and all(version < Version(release) for version in engine.candidates)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlint.config.attention import A2A_P2P, comm_types
-from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Severity, Verdict
+from meshlint.config.value import Kind
+from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Severity, Value, Verdict
 
 
 class CommTypeIgnored(LaunchRule):
@@ -48,7 +49,7 @@ class CommTypeIgnored(LaunchRule):
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Look for a written comm type first: few configs have one."""
         value = config.need("cp_comm_type")
-        if not value.is_set or value.data is None or A2A_P2P in comm_types(config):
+        if not value.is_set or _is_null(value) or A2A_P2P in comm_types(config):
             return
         if config.number("context_parallel_size") != 1:
             return
@@ -59,6 +60,14 @@ class CommTypeIgnored(LaunchRule):
             fields=("context_parallel_size",),
             fix=Fix("Set context_parallel_size above 1, or take cp_comm_type away."),
         )
+
+
+def _is_null(value: Value) -> bool:
+    """Say whether the setting was cleared: a null counts as p2p, and asks for nothing."""
+    return value.data is None or any(o.kind is Kind.WRITTEN and o.text in NULLS for o in value.origins[:1])
+
+
+NULLS = ("None", "null", "Null", "NULL", "~", "")
 
 
 RULE = CommTypeIgnored

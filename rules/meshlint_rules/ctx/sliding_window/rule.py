@@ -96,11 +96,16 @@ def _verdict(config: EffectiveConfig, window: Sequence[int], comm: str, cp: int)
         Outcome.CRASH_LATE,
         at="window_size",
         fields=("cp_comm_type", "context_parallel_size", "window_attn_skip_freq"),
-        fix=Fix(
-            f"Set cp_comm_type to all_gather{packed_needs(config, '2.18')}; or to a2a where heads and key-value groups "
-            f"per tensor parallel rank divide by cp{packed_needs(config, '2.10')}."
-        ),
+        fix=Fix(_advice(config)),
     )
+
+
+def _advice(config: EffectiveConfig) -> str:
+    """Leave all_gather out where an attention sink needs a2a (CTX005)."""
+    a2a = f"a2a where heads and key-value groups per tensor parallel rank divide by cp{packed_needs(config, '2.10')}"
+    if config.value("softmax_type").data not in (None, "vanilla"):
+        return f"Set cp_comm_type to {a2a}."
+    return f"Set cp_comm_type to all_gather{packed_needs(config, '2.18')}; or to {a2a}."
 
 
 RULE = SlidingWindow

@@ -14,6 +14,7 @@ from meshlint.config.attention import (
     uses_te_core,
     wants_levels,
 )
+from meshlint.config.packing import packed_needs, packed_refused
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict, Window
 
 BRIDGE_ASSERTS = Window(
@@ -157,7 +158,8 @@ def _fix(config: EffectiveConfig) -> Fix:
     sizes = levels_for(cp) if isinstance(cp, int) and cp > 1 else None
     ways = (
         f"Set hierarchical_context_parallel_sizes to {listed(sizes)} (a2a inside a node, p2p between nodes)"
-        if sizes
+        f"{packed_needs(config, '2.19')}"
+        if sizes and not packed_refused(config, "2.19")
         else ""
     )
     plain = "set cp_comm_type to p2p, which needs no sizes"
