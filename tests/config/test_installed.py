@@ -91,6 +91,28 @@ def test_a_recipe_that_is_not_installed_leaves_the_lines_after_it(tmp_path: Path
     )
 
 
+def test_a_star_import_brings_such_a_recipe_too(tmp_path: Path) -> None:
+    script = SCRIPT.replace("import small_pretrain_config", "import *")
+    (launch,) = launches(listed(tmp_path, script), "bridge_recipe")
+    assert (data(launch, CP), data(launch, "model.cp_comm_type")) == (4, "a2a+p2p")
+    value = launch.find("model.tensor_model_parallel_size")
+    assert value is not None
+    assert value.reason.startswith(
+        "the recipe `small_pretrain_config` is not in reach: megatron-bridge is not installed"
+    )
+
+
+def test_two_star_imports_leave_open_which_one_brings_a_name(tmp_path: Path) -> None:
+    script = SCRIPT.replace("import small_pretrain_config", "import *").replace("import forward_step", "import *")
+    (launch,) = launches(listed(tmp_path, script), "bridge_recipe")
+    value = launch.find("model.tensor_model_parallel_size")
+    assert value is not None
+    assert value.reason == (
+        "`small_pretrain_config` could come out of `megatron.bridge.recipes`, `megatron.bridge.training.gpt_step`, "
+        "which are not in reach"
+    )
+
+
 def test_sections_of_such_a_recipe_can_have_names_of_their_own(tmp_path: Path) -> None:
     script = SCRIPT.replace("cfg.model.context_parallel_size = 4", "model = cfg.model; model.context_parallel_size = 4")
     (launch,) = launches(listed(tmp_path, script), "bridge_recipe")

@@ -14,10 +14,14 @@ from meshlint.sources.tree import Reader, Tree
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that could not be read, in one sentence; becomes MSH003 where it hides part of a launch."""
+    """Something that could not be read, in one sentence; becomes MSH003 where it hides part of a launch.
+
+    `bound` says that the file can be read, and that a bound on the work leaves the rest of it out.
+    """
 
     span: Span
     sentence: str
+    bound: bool = False
 
 
 @dataclass(slots=True)
@@ -42,9 +46,9 @@ class Context:
         """Give a reader that records what one launch reads."""
         return Reader(self.tree)
 
-    def problem(self, span: Span, sentence: str) -> None:
+    def problem(self, span: Span, sentence: str, bound: bool = False) -> None:
         """Note a problem; reading goes on."""
-        self.problems.append(Problem(span, sentence))
+        self.problems.append(Problem(span, sentence, bound))
 
 
 class Surface(Protocol):

@@ -130,7 +130,7 @@ def entries(scope: Scope, context: Context, failures: list[str], tick: Tick | No
         sentence = (
             f"meshlint reads launches from the first {MAX_ENTRIES:,} files of a run; {len(kept) - MAX_ENTRIES:,} more"
         )
-        context.problem(Span(kept[MAX_ENTRIES][0], 1), f"{sentence}, from this one on, are not read")
+        context.problem(Span(kept[MAX_ENTRIES][0], 1), f"{sentence}, from this one on, are not read", bound=True)
     return [found[key] for key in kept[:MAX_ENTRIES]]
 
 
@@ -192,7 +192,7 @@ def _grouped(
                 sentence = (
                     f"meshlint judges the first {MAX_LAUNCHES:,} launches of one file; what stands here and behind"
                 )
-                context.problem(launch.place, f"{sentence} it is not judged")
+                context.problem(launch.place, f"{sentence} it is not judged", bound=True)
                 break
             grouped.setdefault((launch.identity, launch.framework), []).append(overlay(launch, options))
     except Unreadable as error:

@@ -13,6 +13,7 @@ from meshlint.place import Span
 UNUSED = "MSH001"
 BAD = "MSH002"
 CANNOT_READ = "MSH003"
+_UNREAD = "This cannot be read, and launches that need it are not judged"
 
 
 def problem_findings(problems: Iterable[Problem], named: frozenset[str], rules: RuleSet) -> Iterator[Judged]:
@@ -20,7 +21,8 @@ def problem_findings(problems: Iterable[Problem], named: frozenset[str], rules: 
     for problem in dict.fromkeys(problems):
         severity = Severity.ERROR if problem.span.path in named else Severity.WARNING
         sentence = problem.sentence.rstrip(".")
-        message = f"This cannot be read, and launches that need it are not judged: {sentence}."
+        what = "Not all of this is judged" if problem.bound else _UNREAD
+        message = f"{what}: {sentence}."
         yield from house_finding(rules, CANNOT_READ, problem.span, message, severity)
 
 

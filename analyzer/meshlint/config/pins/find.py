@@ -8,6 +8,7 @@ contradict each other (two images built from one tree).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from pathlib import PurePosixPath
 
 from meshlint.config.launch import Pin
@@ -38,6 +39,9 @@ SUBMODULES = {"Megatron-LM": "megatron-core", "Megatron-Bridge": "megatron-bridg
 """The library of a submodule by the start of its folder's name (`Megatron-LM-250624`)."""
 HOLDING_FOLDERS = frozenset({"docker", "dockerfiles", "requirements"})
 """Folders whose files speak for the folder above."""
+
+MAX_PINS = 200
+"""Pins of one file; one that a person or a lock program wrote names each library a few times."""
 
 Level = tuple[tuple[Pin, ...], ...]
 """A folder's pins, one tuple for each kind of source, nearest kind first."""
@@ -124,18 +128,27 @@ def _read(
         if its_kind != kind:
             continue
         try:
-            yield from reader(context.tree.read(path))
+            pins = list(islice(reader(context.tree.read(path)), MAX_PINS + 1))
         except Unreadable:
             continue
+        if len(pins) > MAX_PINS:
+            context.problem(
+                pins[-1].value.span or Span(path, 1),
+                f"meshlint reads the first {MAX_PINS} versions that one file pins",
+                bound=True,
+            )
+        yield from pins[:MAX_PINS]
 
 
 def _checkouts(folder: str, context: Context) -> Iterator[Pin]:
-    for library, place in CHECKOUTS:
-        if _stands(folder, place, context):
-            yield from readers.package_info(library, context.tree.read(f"{folder}/{place}" if folder else place))
-    for library, place in VERSION_FILES:
-        if _stands(folder, place, context):
-            yield from readers.version_file(library, context.tree.read(f"{folder}/{place}" if folder else place))
+    for places, reader in ((CHECKOUTS, readers.package_info), (VERSION_FILES, readers.version_file)):
+        for library, place in places:
+            if not _stands(folder, place, context):
+                continue
+            try:
+                yield from reader(library, context.tree.read(f"{folder}/{place}" if folder else place))
+            except Unreadable:
+                continue
 
 
 def _stands(folder: str, place: str, context: Context) -> bool:

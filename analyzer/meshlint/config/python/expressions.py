@@ -172,10 +172,22 @@ class Expressions(Machine):
     def _name(self, node: ast.Name) -> Val:
         value = self.lookup(node.id)
         if value is None:
-            return self.unknown(node, f"`{node.id}` is not defined in what was read")
+            return self._beyond_stars(node)
         if node.id in self.knowledge.tracked and isinstance(value, Leaf):
             return self._tracked(value, node.id, node)
         return value
+
+    def _beyond_stars(self, node: ast.Name) -> Val:
+        """Give a name that nothing in reach defines: that of the one star import whose module is not in reach."""
+        module = self.frame.module
+        stars = [self.imported(s) if isinstance(s, Pending) else s for s in module.stars] if module.source else []
+        outside = list(dict.fromkeys(star.dotted for star in stars if isinstance(star, External)))
+        if len(outside) == 1 and not node.id.startswith("_"):
+            return External(f"{outside[0]}.{node.id}")
+        if not outside:
+            return self.unknown(node, f"`{node.id}` is not defined in what was read")
+        named = ", ".join(f"`{dotted}`" for dotted in outside[:3])
+        return self.unknown(node, f"`{node.id}` could come out of {named}, which are not in reach")
 
     def _tracked(self, value: Leaf, name: str, node: ast.AST) -> Leaf:
         if value.data is None:

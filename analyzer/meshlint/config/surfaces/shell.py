@@ -181,7 +181,7 @@ def script_launches(
     judged = 0
     for index, program in enumerate(commands):
         if judged >= MAX_LAUNCHES:
-            context.problem(program.span(), _too_many(judged, len(commands) - index))
+            context.problem(program.span(), _too_many(judged, len(commands) - index), bound=True)
             return
         place = program.span()
         number = numbers.get(place, len(numbers) + 1)
