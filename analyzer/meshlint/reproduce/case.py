@@ -65,7 +65,7 @@ class Case:
     `world` counts ranks. Of the cases of one name the first counts that has the depth asked for and whose `needs`,
     Python modules, can be imported. `prelude` is what both arms begin with; `runs` names whose code runs where that is
     not the arm's alone. `tolerance` is the largest relative error of a right value. `scales`: the arms run on
-    more ranks too.
+    more ranks too. `alike`: an error comes to all ranks alike, before anything was sent, so that they can go on.
     """
 
     name: str
@@ -79,6 +79,7 @@ class Case:
     runs: str = ""
     tolerance: float = 1e-5
     scales: bool = False
+    alike: bool = False
     source: str = ""
 
     @property

@@ -24,10 +24,10 @@ WORKER = Path(__file__).with_name("worker.py")
 START_SECONDS = 180.0
 """How long the import of torch may take, on a machine that is busy."""
 
-QUIET = {"cpu": 1.0, "cuda": 3.0}
+QUIET = {"cpu": 1.0, "cuda": 2.0}
 """Seconds without a step after which ranks count as stuck, where some rank that they wait for can never come."""
 
-PATIENCE = {"cpu": 5.0, "cuda": 10.0}
+PATIENCE = {"cpu": 5.0, "cuda": 8.0}
 """Seconds without a step after which ranks count as stuck although all of them have come."""
 
 
@@ -56,7 +56,7 @@ class Worker:
     place: str = ""
 
     def run(
-        self, arms: Sequence[Mapping[str, str]], world: int, device: str, timeout: float
+        self, arms: Sequence[Mapping[str, Any]], world: int, device: str, timeout: float
     ) -> Iterator[tuple[int, ArmFacts]]:
         """Run arms in order, each on `world` ranks of `device` (`cpu` or `cuda`); gives (place, facts) as they end."""
         backend = "nccl" if device == "cuda" else "gloo"

@@ -207,12 +207,13 @@ def _arm_text(arm: ArmVerdict, tolerance: float) -> Iterator[str]:
         yield f"      rank {wait.rank} waits at line {wait.line} in {wait.op} of ranks {_ranks(wait.ranks)} {whom}"
     for one in arm.errors:
         yield f"      rank {one.rank} at line {one.line}: {one.error[:200]}"
-    for rank, check in arm.checks:
-        if check.error > tolerance or arm.name == "fixed":
-            yield (
-                f"      rank {rank}: {check.name} is {check.value}, right is {check.right} "
-                f"(relative error {check.error:.3g})"
-            )
+    wrong = [(rank, check) for rank, check in arm.checks if check.error > tolerance]
+    for rank, check in wrong:
+        values = f"{check.name} is {check.value}, right is {check.right}"
+        yield f"      rank {rank}: {values} (relative error {check.error:.3g})"
+    if arm.checks and not wrong:
+        worst = max(check.error for _, check in arm.checks)
+        yield f"      values measured: {len(arm.checks)}, the largest relative error {worst:.3g}"
 
 
 def _ranks(ranks: Sequence[int]) -> str:

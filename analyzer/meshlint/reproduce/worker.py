@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
+import importlib.util
 import itertools
 import json
 import os
@@ -339,7 +341,9 @@ class Ranks:
         if any(rank.state == "starting" for rank in self.ranks):
             return {"failure": "the ranks did not come together in time", "seconds": seconds}, False
         facts = {"ranks": [rank.facts() for rank in self.ranks], "seconds": seconds}
-        return facts, all(rank.state == "finished" for rank in self.ranks)
+        ends = {rank.state for rank in self.ranks}
+        usable = ends == {"finished"} or (ends == {"raised"} and bool(self.job["arms"][number].get("alike")))
+        return facts, usable
 
     def _watch(self) -> None:
         began = heard = time.monotonic()
@@ -359,10 +363,12 @@ class Ranks:
                 return
 
     def _patience(self) -> float:
-        """Give how long nothing may happen: little where somebody can never come, or an error has come up."""
+        """Give how long nothing may happen: little where all that are left wait for somebody who can never come."""
         broken = any(rank.state in ("raised", "died") for rank in self.ranks)
         waiting = [rank for rank in self.ranks if not rank.over]
         stuck = all(rank.state == "waiting" and self._lonely(rank) for rank in waiting)
+        if any(rank.state == "running" for rank in waiting):
+            return float(self.job["timeout"])
         if stuck or broken:
             return float(self.job["quiet"]) * (1 if stuck else 2)
         return float(self.job["patience"])
@@ -414,8 +420,6 @@ def run_job(job: Job, answer: Tell, sets: Iterator[int]) -> None:
 
 def versions(modules: list[str]) -> dict[str, str]:
     """Give what there is, without touching a GPU."""
-    import importlib.util
-
     import torch
 
     found = {"python": sys.version.split()[0], "torch": torch.__version__}
@@ -426,10 +430,7 @@ def versions(modules: list[str]) -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     for name in modules:
-        try:
-            if importlib.util.find_spec(name) is None:
-                continue
-        except Exception:  # a parent package that cannot be imported
+        if not importable(name):
             continue
         found[name] = ""
         for package in (name.replace(".", "-"), name.replace("_", "-").replace(".", "-")):
@@ -438,32 +439,49 @@ def versions(modules: list[str]) -> dict[str, str]:
     return found
 
 
+def importable(name: str) -> bool:
+    """Say whether a module can be imported, which some can not although they are there."""
+    try:
+        if importlib.util.find_spec(name) is None:
+            return False
+    except Exception:  # a parent package that cannot be imported
+        return False
+    return bool(apart(lambda: bool(importlib.import_module(name))))
+
+
 def cards() -> list[str]:
-    """Name the GPUs, in a process of its own, since a GPU that was touched cannot be used behind a fork."""
+    """Name the GPUs."""
+
+    def names() -> list[str]:
+        import torch
+
+        there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        return [torch.cuda.get_device_name(place) for place in range(there)]
+
+    return apart(names) or []
+
+
+def apart(ask: Callable[[], Any]) -> Any:
+    """Ask in a process of its own, since a GPU that was touched cannot be used behind a fork; None where it fails."""
     read, write = os.pipe()
     pid = os.fork()
     if not pid:
-        names: list[str] = []
-        try:
-            import torch
-
-            if torch.cuda.is_available():
-                names = [torch.cuda.get_device_name(place) for place in range(torch.cuda.device_count())]
-        finally:
-            os.write(write, json.dumps(names).encode())
-            os._exit(0)
+        with contextlib.suppress(BaseException):
+            os.write(write, json.dumps(ask()).encode())
+        os._exit(0)
     os.close(write)
     with os.fdopen(read, "rb") as stream:
         text = stream.read()
     os.waitpid(pid, 0)
-    found: list[str] = json.loads(text or b"[]")
-    return found
+    return json.loads(text) if text else None
 
 
 def main() -> int:
     """Answer jobs until standard input ends."""
     answers = os.dup(1)
     os.dup2(2, 1)
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    sys.path[:] = [place for place in sys.path if place != here]  # whose modules bear the names of others
 
     def answer(fact: Fact) -> None:
         os.write(answers, (json.dumps(fact) + "\n").encode())

@@ -30,6 +30,7 @@ REPRODUCER = Reproducer(
             fixed(CONFIG.format(heads=4)),
             depths=(Depth.CPU, Depth.GPU),
             needs=MEGATRON_NEEDS,
+            alike=True,
             runs=MEGATRON_RUNS,
         ),
         Case(

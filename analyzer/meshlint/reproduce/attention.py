@@ -1,0 +1,228 @@
+"""Attention under context parallelism: the programs behind the reproducers of config rules.
+
+`STAND_IN` is plain Python with collectives of objects: the same algorithms (slices of 2 * cp chunks, all-to-all over
+heads, exchange of keys and values, two levels of both), small enough to run without torch. `REAL` calls megatron-core
+and Transformer Engine and measures output and gradients against attention over the whole sequence in fp32 on one GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from meshlint.reproduce.case import Arm, Case, Depth, Happens
+
+STAND_IN = '''\
+from math import exp, sin
+
+def parts(items, count):
+    """Cut into equal parts."""
+    size = len(items) // count
+    if size * count != len(items):
+        raise ValueError(f"{len(items)} cannot be cut into {count} equal parts")
+    return [items[at * size : (at + 1) * size] for at in range(count)]
+
+def levels(sizes):
+    """Make the groups of each level, as megatron-core does: neighbours first, then every size-th rank."""
+    made, stride = [], 1
+    for size in sizes or ():
+        lists = [
+            [first + stride * at for at in range(size)]
+            for first in range(world)
+            if first // stride % size == 0
+        ]
+        made.append(groups(lists))
+        stride *= size
+    return made or None
+
+def everybodys(mine, group):
+    """Give what all ranks of a group bring; this rank's own where there is no group."""
+    theirs = [mine]
+    if group is not None:
+        theirs = [None] * dist.get_world_size(group)
+        dist.all_gather_object(theirs, mine, group=group)
+    return {at: value for one in theirs for at, value in one.items()}
+
+def attend(q, kv):
+    """Causal attention of queries over the keys and values of the same head: {(head, token): vector}."""
+    out = {}
+    for (head, token), query in q.items():
+        seen = [one for at, one in kv.items() if at[0] == head and at[1] <= token]
+        weights = [exp(sum(a * b for a, b in zip(query, key))) for key, _ in seen]
+        out[head, token] = [sum(w * v[d] for w, (_, v) in zip(weights, seen)) / sum(weights) for d in range(2)]
+    return out
+
+def made(seed, heads, tokens):
+    return {(h, t): [2 * sin(seed + 3 * h + 7 * t + d * d) for d in range(2)] for h in range(heads) for t in tokens}
+
+def measure(comm, cp_group, level_groups=None, seq=8, heads=4):
+    """Measure this rank's part of the attention against attention over the whole sequence."""
+    cp = dist.get_world_size(cp_group)
+    place = dist.get_rank(cp_group)
+    chunks = parts(list(range(seq)), 2 * cp)
+    tokens = chunks[place] + chunks[2 * cp - 1 - place]
+    q, keys, values = made(1, heads, tokens), made(2, heads, tokens), made(3, heads, tokens)
+    kv = {at: (keys[at], values[at]) for at in keys}
+    a2a, p2p = {"a2a": (cp_group, None), "p2p": (None, cp_group)}.get(comm, level_groups or (None, None))
+    if a2a is not None:
+        share = parts(list(range(heads)), dist.get_world_size(a2a))[dist.get_rank(a2a)]
+        q = {at: one for at, one in everybodys(q, a2a).items() if at[0] in share}
+        kv = {at: one for at, one in everybodys(kv, a2a).items() if at[0] in share}
+    out = everybodys(attend(q, everybodys(kv, p2p)), a2a)
+    k, v = made(2, heads, range(seq)), made(3, heads, range(seq))
+    right = attend(made(1, heads, tokens), {at: (k[at], v[at]) for at in k})
+    check("attention", [x for at in right for x in out[at]], [x for at in right for x in right[at]])
+'''
+
+REAL = '''\
+import os
+from megatron.core import parallel_state
+from megatron.core.extensions.transformer_engine import TEDotProductAttention
+from megatron.core.packed_seq_params import PackedSeqParams
+from megatron.core.transformer.enums import AttnMaskType
+from megatron.core.transformer.transformer_config import TransformerConfig
+
+def layer(comm, sizes, heads, cp, **more):
+    parallel_state.destroy_model_parallel()
+    parallel_state._HIERARCHICAL_CONTEXT_PARALLEL_GROUPS = None  # which the line above leaves
+    parallel_state.initialize_model_parallel(context_parallel_size=cp, hierarchical_context_parallel_sizes=sizes)
+    config = TransformerConfig(
+        num_layers=1, hidden_size=128 * heads, num_attention_heads=heads, context_parallel_size=cp, cp_comm_type=comm,
+        attention_dropout=0.0, bf16=True, params_dtype=torch.bfloat16, **more)
+    return TEDotProductAttention(config, 1, AttnMaskType.causal, "self", cp_comm_type=comm)
+
+def full(q, k, v, allowed, sink):
+    """Attention in fp32 over the whole sequence; all of shape [s, b, h, d]."""
+    scores = torch.einsum("sbhd,tbhd->bhst", q, k) / 128**0.5
+    scores = scores.masked_fill(~allowed, float("-inf"))
+    if sink:  # one more column of zeros in the denominator
+        scores = torch.cat([scores, scores.new_zeros(*scores.shape[:-1], 1)], -1)
+    weights = scores.softmax(-1)[..., : k.shape[0]]
+    return torch.einsum("bhst,tbhd->sbhd", weights, v).flatten(2)
+
+def measure(comm, sizes=None, seq=2048, heads=8, cp=2, lengths=(), window=None, sink=False, packed=True, **more):
+    torch.manual_seed(1)
+    q, k, v = (torch.randn(seq, 1, heads, 128, dtype=torch.bfloat16) for _ in range(3))
+    towards = torch.randn(seq, 1, heads * 128, dtype=torch.bfloat16)
+    at = torch.arange(seq)
+    allowed = at[:, None] >= at[None]
+    if window:
+        allowed &= at[:, None] - at[None] <= window
+        more["window_size"] = (window, 0)
+    edges = torch.tensor([0, *torch.tensor(lengths).cumsum(0)], dtype=torch.int32)
+    if lengths:
+        document = torch.repeat_interleave(torch.arange(len(lengths)), torch.tensor(lengths))
+        allowed &= document[:, None] == document[None]
+    core = layer(comm, sizes, heads, cp, **more)
+    if lengths and cp > 1:
+        import transformer_engine_torch as tex
+        mine = tex.thd_get_partitioned_indices(edges, seq, cp, rank).long()
+    else:
+        halves = torch.arange(seq).view(2 * cp, -1)
+        mine = torch.cat([halves[rank % cp], halves[2 * cp - 1 - rank % cp]]) if cp > 1 else at
+    whole = [x.float().requires_grad_() for x in (q, k, v)]
+    right = full(*whole, allowed, sink)
+    right.backward(towards.float())
+    part = [x[mine].squeeze(1) if lengths and packed else x[mine] for x in (q, k, v)]
+    part = [x.detach().clone().requires_grad_() for x in part]
+    params = None
+    if lengths and packed:
+        longest = max(lengths)
+        params = PackedSeqParams("thd", edges, edges, max_seqlen_q=longest, max_seqlen_kv=longest)
+    out = core(*part, None, AttnMaskType.causal, packed_seq_params=params)
+    out.backward(towards[mine].reshape(out.shape))
+    check("output", out.flatten(), right[mine].flatten())
+    for name, x, w in zip(("dq", "dk", "dv"), part, whole):
+        check(name, x.grad.flatten(), w.grad[mine].flatten())
+'''
+
+REAL_NEEDS = ("megatron.core", "transformer_engine")
+REAL_RUNS = "megatron-core's groups and layer with Transformer Engine's attention, against fp32 attention on one GPU"
+STAND_IN_RUNS = "a stand-in in plain Python of the same exchange of heads, keys and values, not the library's code"
+REAL_TOLERANCE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How attention is set up: the words of a config, and what of it reaches the builder of groups.
+
+    `sizes` are those that the builder gets; `real` holds further arguments of `REAL`'s `measure`, as written.
+    """
+
+    comm: str
+    sizes: Sequence[int] | None = None
+    cp: int = 2
+    seq: int = 8
+    heads: int = 4
+    before: str = ""
+    real: Mapping[str, object] = field(default_factory=dict)
+
+    def stand_in(self) -> str:
+        """Write the arm of the stand-in."""
+        more = "".join(f", {name}={value}" for name, value, plain in self._plain() if value != plain)
+        ranks = list(range(self.cp))
+        sizes = f", levels({_listed(self.sizes)})" if self.comm == "a2a+p2p" or self.sizes else ""
+        return f'{self.before}cp = groups([{ranks}])\nmeasure("{self.comm}", cp{sizes}{more})\n'
+
+    def _plain(self) -> tuple[tuple[str, int, int], ...]:
+        return (("seq", self.seq, 8), ("heads", self.heads, 4))
+
+    def real_text(self) -> str:
+        """Write the arm of the real libraries."""
+        words: dict[str, object] = {}
+        if self.sizes is not None:
+            words["sizes"] = _listed(self.sizes)
+        if self.heads != 4:
+            words["heads"] = self.heads
+        words |= self.real
+        more = "".join(f", {name}={value}" for name, value in words.items())
+        return f'{self.before}measure("{self.comm}"{more})\n'
+
+
+def _listed(sizes: Sequence[int] | None) -> str:
+    return "None" if sizes is None else str(list(sizes))
+
+
+def attention_cases(
+    name: str,
+    says: str,
+    failing: Setting,
+    fixed: Setting,
+    happens: Happens,
+    *,
+    real: bool = True,
+    stand_in: bool = True,
+    error: str = "",
+    real_error: str = "",
+) -> tuple[Case, ...]:
+    """Give one failure of attention by the real libraries on GPUs, and by the stand-in elsewhere."""
+    found: list[Case] = []
+    if real:
+        found.append(
+            Case(
+                name,
+                says,
+                2,
+                Arm(failing.real_text(), happens, error=real_error),
+                Arm(fixed.real_text(), Happens.OK),
+                depths=(Depth.GPU,),
+                needs=REAL_NEEDS,
+                prelude=REAL,
+                runs=REAL_RUNS,
+                tolerance=REAL_TOLERANCE,
+                alike=True,
+            )
+        )
+    if stand_in:
+        found.append(
+            Case(
+                name,
+                says,
+                failing.cp,
+                Arm(failing.stand_in(), happens, error=error),
+                Arm(fixed.stand_in(), Happens.OK),
+                prelude=STAND_IN,
+                runs=STAND_IN_RUNS,
+            )
+        )
+    return tuple(found)

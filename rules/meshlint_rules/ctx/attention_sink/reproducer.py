@@ -1,0 +1,21 @@
+"""What shows CTX005: an assertion of Transformer Engine's own."""
+
+from __future__ import annotations
+
+from meshlint.reproduce.attention import Setting, attention_cases
+from meshlint.reproduce.case import Happens, Reproducer
+
+SINK = {"sink": True, "softmax_type": "'off-by-one'"}
+
+REPRODUCER = Reproducer(
+    "CTX005",
+    attention_cases(
+        "sink-with-p2p",
+        "softmax_type off-by-one with p2p (failing) and with a2a (fixed)",
+        Setting("p2p", real=SINK),
+        Setting("a2a", real=SINK),
+        Happens.CRASH,
+        stand_in=False,
+    ),
+    missing="which algorithm knows sinks is for Transformer Engine to say",
+)

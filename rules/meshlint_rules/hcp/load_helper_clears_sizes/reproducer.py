@@ -1,0 +1,17 @@
+"""What shows HCP009."""
+
+from __future__ import annotations
+
+from meshlint.reproduce.attention import Setting, attention_cases
+from meshlint.reproduce.case import Happens, Reproducer
+
+REPRODUCER = Reproducer(
+    "HCP009",
+    attention_cases(
+        "cleared",
+        "a helper for one GPU clears the sizes, and an override brings cp = 2 back without them",
+        Setting("a2a+p2p", None),
+        Setting("a2a+p2p", [2, 1]),
+        Happens.WRONG,
+    ),
+)
