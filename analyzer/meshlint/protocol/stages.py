@@ -7,7 +7,7 @@ pair disagrees; so the walks are few. What the stages say is then put together: 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -16,7 +16,9 @@ from meshlint.mesh.choose import parts
 from meshlint.mesh.dims import Axes, Mesh, mesh_of
 from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, truth
 from meshlint.mesh.gate import Expr, Origin
-from meshlint.mesh.term import Alt, Exit, Loop, Nil, Node, Op, Opaque, Wait, walk
+from meshlint.mesh.term import Alt, Exit, Loop, Nil, Node, Op, Opaque, Wait, children, walk
+from meshlint.protocol.facts import FileFacts, dotted
+from meshlint.protocol.facts import Node as Statement
 
 WALKS = 800
 """Walks of one pair."""
@@ -25,9 +27,19 @@ STEPS = 4000
 SETTINGS = 7
 """Settings whose values are tried in all combinations."""
 
-STAGE_NAMES = ("first", "middle", "last")
+PIPELINES = (3, 1, 2)
+"""How many stages are asked about, in this order."""
 
-Facts = dict[int, Any]
+STAGE_NAMES = {1: ("only",), 2: ("first", "last"), 3: ("first", "middle", "last")}
+"""What stages are called, by how many there are."""
+
+Fact = tuple[int, int]
+"""A value number, and the stage where it may differ between stages; -1 for what is alike on all."""
+
+Facts = dict[Fact, Any]
+
+Head = tuple[str, tuple[str, ...]]
+"""The kind of an event and the keys that it carries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +54,21 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Differ:
-    """Senders and receivers that differ on a stage under every contract."""
+    """Senders and receivers that differ on one of so many stages under every contract."""
 
     stage: int
+    stages: int
     heads: tuple[Op | None, Op | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A key that reaches some stages and not others."""
+    """A key that reaches some of so many stages and not others."""
 
     key: str
     present: tuple[int, ...]
     absent: tuple[int, ...]
+    stages: int
     op: Op
 
 
@@ -74,19 +88,29 @@ class _Pair:
     """The slots that some condition reads."""
     shared: frozenset[str]
     """The keys that are named on both sides of a gate on ranks: one sends, one receives."""
-    decided: dict[int, tuple[Expr, tuple[Any, ...], Any]] = field(default_factory=dict)
+    apart: int
+    """The dims along which the two ranks differ."""
+    stage: int
+    below: dict[int, frozenset[Head]]
+    """What can come below a node, by its id."""
+    lost: int | None = None
+    """How many facts were decided when it was clear that the pair disagrees; later ones only show where."""
+    awaited: Op | None = None
+    """What the second rank stands at."""
+    decided: dict[Fact, tuple[Expr, tuple[Any, ...], Any]] = field(default_factory=dict)
 
     def decide(self, expr: Expr) -> Any:
         """Decide a fact on first use, for both ranks alike."""
-        if expr.local or (expr.var and expr.op == "atom"):
+        if expr.local or (expr.var & self.apart and expr.op == "atom"):
             raise _Bound
-        known = self.decided.get(expr.id)
+        key = (expr.id, self.stage if expr.var and expr.op == "atom" else -1)
+        known = self.decided.get(key)
         if known is None:
             domain: tuple[Any, ...] = (
                 (2, 0) if expr.op == "recv" or (expr.op == "atom" and expr.args[2]) else (True, False)
             )
             index = self.prefix[len(self.decided)] if len(self.decided) < len(self.prefix) else 0
-            known = self.decided[expr.id] = (expr, domain, domain[index])
+            known = self.decided[key] = (expr, domain, domain[index])
         return known[2]
 
     def run(self) -> Walk:
@@ -95,7 +119,9 @@ class _Pair:
         walkers = [self.events(view) for view in views]
         keys: dict[str, Op] = {}
         while True:
-            first, second = (next(walker, None) for walker in walkers)
+            second = next(walkers[1], None)
+            self.awaited = second
+            first = next(walkers[0], None)
             if first is None and second is None:
                 return Walk(self.facts(), True, keys)
             if first is None or second is None or not self.matches(first, second):
@@ -108,15 +134,27 @@ class _Pair:
                     view.slots.update(dict.fromkeys(op.into, value))
 
     def matches(self, first: Op, second: Op) -> bool:
-        """Say whether two heads are one event: of one kind, and not of two keys that both sides speak of."""
-        known = self.shared.issuperset(first.keys) and self.shared.issuperset(second.keys)
-        return first.kind == second.kind and (
-            not known or not first.keys or not second.keys or first.keys == second.keys
-        )
+        """Say whether two heads are one event."""
+        return self.fits((first.kind, first.keys), (second.kind, second.keys))
 
     def facts(self) -> Facts:
-        """Give what was decided."""
-        return {key: value for key, (_, _, value) in self.decided.items()}
+        """Give what was decided before the pair had to disagree."""
+        counted = list(self.decided.items())[: self.lost]
+        return {key: value for key, (_, _, value) in counted}
+
+    def watch(self, node: Node) -> None:
+        """See whether the first rank can still come to what the second one waits in."""
+        awaited = self.awaited
+        if awaited is None or self.lost is not None:
+            return
+        wanted = (awaited.kind, awaited.keys)
+        if not any(self.fits(head, wanted) for head in self.below.get(node.id, ())):
+            self.lost = len(self.decided)
+
+    def fits(self, first: Head, second: Head) -> bool:
+        """Say whether two heads may be one event, by kind and keys: what both sides name is sent to that name."""
+        known = self.shared.issuperset(first[1]) or self.shared.issuperset(second[1])
+        return first[0] == second[0] and (not known or not first[1] or not second[1] or first[1] == second[1])
 
     def events(self, view: View) -> Iterator[Op]:
         """Give the events of one rank on groups that hold both ranks."""
@@ -128,6 +166,8 @@ class _Pair:
                 raise _Bound
             if isinstance(node, Alt):
                 node = node.then if truth(evaluate(node.condition, view)) else node.otherwise
+                if view.rank == self.ranks[0]:
+                    self.watch(node)
             elif isinstance(node, Op):
                 members = self.layout.members(node.group, view.rank)
                 if members is not None and set(self.ranks) <= set(members):
@@ -145,22 +185,23 @@ class _Pair:
                 return
 
 
-def walks(term: Node, mesh: Mesh, ranks: tuple[int, int]) -> tuple[list[Walk], dict[int, Expr]]:
+def walks(term: Node, mesh: Mesh, ranks: tuple[int, int], stage: int) -> tuple[list[Walk], dict[Fact, Expr]]:
     """Give every walk of a pair, and the facts that were asked. Raises _Bound and Unresolvable."""
     layout = Layout(mesh)
     found: list[Walk] = []
-    asked: dict[int, Expr] = {}
+    asked: dict[Fact, Expr] = {}
     prefix: list[int] = []
     conditions = tuple(node.condition for node in walk(term) if isinstance(node, Alt))
     read = frozenset(part.args[0] for part in parts(conditions) if part.op == "recv")
     tensor = mesh.axes.mask("tp")
     gates = [node for node in walk(term) if isinstance(node, Alt) and node.condition.var & tensor]
     shared = frozenset(key for node in gates for key in _both(node))
+    below = _below(term)
     for _ in range(WALKS):
-        pair = _Pair(term, layout, ranks, prefix, read, shared)
+        pair = _Pair(term, layout, ranks, prefix, read, shared, tensor, stage, below)
         found.append(pair.run())
-        made = [(expr, domain, domain.index(value)) for expr, domain, value in pair.decided.values()]
-        asked.update({expr.id: expr for expr, _, _ in made})
+        made = [(expr, domain, domain.index(value)) for expr, domain, value in pair.decided.values()][: pair.lost]
+        asked.update({key: expr for key, (expr, _, _) in pair.decided.items()})
         while made and made[-1][2] + 1 == len(made[-1][1]):
             made.pop()
         if not made:
@@ -179,31 +220,93 @@ class Answer:
     missing: tuple[Missing, ...] = ()
 
 
-def ask(term: Node, axes: Axes, packed: Any, owner: str = "") -> Answer:
-    """Ask both questions of a term that hands a batch on inside the tensor-parallel group; `owner` is its function."""
-    if not any(packed(key) for node in walk(term) if isinstance(node, Op) for key in node.keys):
+def ask(term: Node, axes: Axes, packed: Any, owner: str = "", off: frozenset[str] = frozenset()) -> Answer:
+    """Ask both questions of a term that hands a batch on inside the tensor-parallel group; `owner` is its function.
+
+    `off` names the settings that the program refuses together with pipeline parallelism: they explain no missing key.
+    """
+    tensor = axes.mask("tp")
+    layout = any(packed(key) for node in walk(term) if isinstance(node, Op) for key in node.keys)
+    if not layout and not any(_both(n) for n in walk(term) if isinstance(n, Alt) and n.condition.var & tensor):
         return Answer(True)
-    mesh = mesh_of(axes, tp=2, pp=3)
+    answers = [_asked(term, axes, packed, owner, off, count) for count in PIPELINES]
+    found = next((a for a in answers if a.differ is not None), None) or next((a for a in answers if a.missing), None)
+    return found or Answer(all(a.known for a in answers))
+
+
+def _asked(term: Node, axes: Axes, packed: Any, owner: str, off: frozenset[str], count: int) -> Answer:
+    """Ask for one number of pipeline stages."""
+    mesh = mesh_of(axes, tp=2, pp=count)
     place, tensor = axes.mask("pp"), axes.mask("tp")
     stages: list[list[Walk]] = []
-    asked: dict[int, Expr] = {}
+    asked: dict[Fact, Expr] = {}
     try:
-        for stage in range(3):
+        for stage in range(count):
             ranks = [r for r in range(mesh.world) if mesh.index(r, place) == stage]
             ranks.sort(key=lambda r: mesh.index(r, tensor))
-            found, facts = walks(term, mesh, (ranks[0], ranks[1]))
+            found, facts = walks(term, mesh, (ranks[0], ranks[1]), stage)
             stages.append(found)
             asked.update(facts)
     except (_Bound, Unresolvable):
         return Answer(False)
-    settings = [key for key, expr in sorted(asked.items()) if expr.op == "atom" and expr.args[1] is not Origin.CONTRACT]
+    settings = [key for key, expr in sorted(asked.items(), key=lambda item: item[0]) if _is_setting(expr)]
     if len(settings) > SETTINGS:
         return Answer(False)
     strict = [k for k in settings if asked[k].args[1] is Origin.CONFIG or _parameter(asked[k], owner)]
     differ = _differ(stages, strict)
     if differ is not None:
         return Answer(True, differ)
-    return Answer(True, None, tuple(_missing(stages, settings, packed)))
+    refused = {key for key, expr in asked.items() if str(expr.args[0]).rpartition(".")[2] in off}
+    return Answer(True, None, tuple(_missing(stages, settings, packed, refused)))
+
+
+def _below(term: Node) -> dict[int, frozenset[Head]]:
+    """Give, for each node, the kinds and keys of all events that can follow."""
+    found: dict[int, frozenset[Head]] = {}
+    stack: list[tuple[Node, bool]] = [(term, False)]
+    while stack:
+        node, done = stack.pop()
+        if node.id in found:
+            continue
+        if not done:
+            stack.append((node, True))
+            stack += [(child, False) for child in children(node) if child.id not in found]
+            continue
+        heads = {head for child in children(node) for head in found[child.id]}
+        if isinstance(node, Op):
+            heads.add((node.kind, node.keys))
+        found[node.id] = frozenset(heads)
+    return found
+
+
+def without_pipeline(facts: Iterable[FileFacts]) -> frozenset[str]:
+    """Give the settings that a program asserts not to be on together with more than one pipeline stage."""
+    found: set[str] = set()
+    for one in facts:
+        for definition in one.definitions:
+            for node in definition.body:
+                found.update(_refused(node))
+    return frozenset(found)
+
+
+def _refused(node: Statement) -> Iterator[str]:
+    if node[0] != "if":
+        return
+    name = dotted(node[2])
+    if "." in name and any(inner[0] == "assert" and _one_stage(inner[2]) for inner in node[3]):
+        yield name.rpartition(".")[2]
+
+
+def _one_stage(test: Statement) -> bool:
+    """Say whether a test asks for one pipeline stage."""
+    if test[0] == "U" and test[1] == "not":
+        inner = test[2]
+        return inner[0] == "Q" and inner[1] == (">",) and _of_stages(inner)
+    return test[0] == "Q" and test[1] in (("==",), ("<=",)) and _of_stages(test)
+
+
+def _of_stages(test: Statement) -> bool:
+    return test[3] == (("C", 1),) and dotted(test[2]).endswith("pipeline_model_parallel_size")
 
 
 def _both(node: Alt) -> set[str]:
@@ -214,13 +317,18 @@ def _both(node: Alt) -> set[str]:
     return first & second
 
 
+def _is_setting(expr: Expr) -> bool:
+    """Say whether a fact is one of the program's own, alike on all ranks: neither a contract nor one of a stage."""
+    return expr.op == "atom" and not expr.var and expr.args[1] is not Origin.CONTRACT
+
+
 def _parameter(atom: Expr, owner: str) -> bool:
     """Say whether a fact is a parameter of the function that is asked about: its callers choose it, as a setting."""
     name, _, rest = str(atom.args[0]).partition(":")
     return bool(owner) and name == owner and rest.isidentifier()
 
 
-def _valuations(keys: list[int], stages: list[list[Walk]]) -> Iterator[Facts]:
+def _valuations(keys: list[Fact], stages: list[list[Walk]]) -> Iterator[Facts]:
     domains = [sorted({w.facts[key] for walks in stages for w in walks if key in w.facts}, key=repr) for key in keys]
     for values in product(*domains):
         yield dict(zip(keys, values, strict=True))
@@ -241,7 +349,7 @@ def _joint(stages: list[list[Walk]], facts: Facts) -> Iterator[tuple[Facts, tupl
                 yield whole, (one, *rest)
 
 
-def _differ(stages: list[list[Walk]], settings: list[int]) -> Differ | None:
+def _differ(stages: list[list[Walk]], settings: list[Fact]) -> Differ | None:
     for facts in _valuations(settings, stages):
         if next(_joint(stages, facts), None) is None:
             return _where(stages, facts)
@@ -254,15 +362,22 @@ def _where(stages: list[list[Walk]], facts: Facts) -> Differ | None:
         for stage in range(len(stages) - count + 1):
             if next(_joint(stages[stage : stage + count], facts), None) is None:
                 failing = [w for w in stages[stage + count - 1] if not w.agrees and _fits(w, facts)]
-                last = max(failing, key=lambda w: (sum(h is not None for h in w.heads), len(w.facts)), default=None)
-                return Differ(stage + count - 1, last.heads if last is not None else (None, None))
+                last = max(failing, key=_progress, default=None)
+                return Differ(stage + count - 1, len(stages), last.heads if last is not None else (None, None))
     return None
 
 
-def _missing(stages: list[list[Walk]], settings: list[int], packed: Any) -> Iterator[Missing]:
+def _progress(walk: Walk) -> tuple[int, int, int]:
+    """Say how far a pair came: the one that came farthest shows best where it must disagree."""
+    return (len(walk.keys), sum(head is not None for head in walk.heads), len(walk.facts))
+
+
+def _missing(stages: list[list[Walk]], settings: list[Fact], packed: Any, refused: set[Fact]) -> Iterator[Missing]:
     keys = sorted({key for found in stages for w in found for key in w.keys if packed(key)})
     for key in keys:
         for facts in _valuations(settings, stages):
+            if any(facts.get(fact) for fact in refused):
+                continue
             answer = _absent(stages, facts, key)
             if answer is not None:
                 yield answer
@@ -281,5 +396,5 @@ def _absent(stages: list[list[Walk]], facts: Facts, key: str) -> Missing | None:
         if not absent:
             return None
         if found is None:
-            found = Missing(key, present, absent, joint[present[0]].keys[key])
+            found = Missing(key, present, absent, len(joint), joint[present[0]].keys[key])
     return found

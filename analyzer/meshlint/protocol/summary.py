@@ -91,6 +91,7 @@ class Engine:
     steps: int = 0
     file_steps: int = 0
     file_nodes: int = 0
+    frames: int = 0
     two_sided: set[Span] = field(default_factory=set)
     """Gates with events on both sides, as they are written, in what was walked last."""
     _callers: dict[tuple[str, int], list[tuple[str, int]]] = field(default_factory=dict)
@@ -425,6 +426,8 @@ class Engine:
         receiver = func.receiver
         owner = (func.path, definition.owner) if definition.owner >= 0 else None
         frame = Frame(func.path, definition, {}, receiver, owner, func.frame)
+        self.frames += 1
+        frame.serial = self.frames
         given = list(args) if receiver is None else [receiver, *args]
         places = iter(given)
         for param in definition.params:
@@ -444,6 +447,8 @@ class Engine:
             if value is None or (self._says_nothing(value) and not self._is_group(func, param)):
                 value = self._unknown_argument(func.path, definition, param, value)
             frame.env[param.name] = value if value.text else replace(value, text=param.name)
+            if value.phi is not None:
+                frame.joins.add(param.name)
         return frame
 
     def _is_group(self, func: Func, param: Param) -> bool:

@@ -26,6 +26,9 @@ MAX_EXPR = 40
 """Atoms and operations kept in one value number; a larger one is folded into an opaque atom of the same var."""
 
 
+MAX_PHIS = 6
+"""How deep joined values are looked into."""
+
 MAX_WAYS = 4
 """Groups that one value may be."""
 
@@ -134,13 +137,23 @@ class Work:
     handle: str
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Phi:
+    """What two values were joined from; it counts as long as the value number is still `expr`."""
+
+    condition: Expr
+    then: V
+    otherwise: V
+    expr: Expr
+
+
 @dataclass(slots=True, eq=False)
 class V:
     """One abstract value. Nothing stores to one; it is not frozen because walks make them by the hundred thousand.
 
     `null` is the condition under which it is None (None: not worked out yet). `label` names the payload: a batch key,
     or `~name` of the variable that holds it. `buf` tells storage apart, so that a reduction in place reaches every
-    alias. `text` is how the source spells it.
+    alias. `text` is how the source spells it. `phi` keeps what was joined, for where the condition is known again.
     """
 
     expr: Expr
@@ -149,6 +162,7 @@ class V:
     label: str = ""
     buf: int = 0
     text: str = ""
+    phi: Phi | None = None
 
     def identity(self) -> tuple[Any, ...]:
         """Give what tells two arguments apart for a summary."""
@@ -159,7 +173,8 @@ class V:
 def _data_key(data: Any) -> Any:
     if isinstance(data, Func):
         receiver = None if data.receiver is None else _data_key(data.receiver.data)
-        return (data.path, data.index, receiver, tuple(a.identity() for a in data.args))
+        around = -1 if data.frame is None else data.frame.serial
+        return (data.path, data.index, receiver, around, tuple(a.identity() for a in data.args))
     if isinstance(data, Seq):
         return ("seq", tuple(v.identity() for v in data.items[:8]), len(data.items))
     if isinstance(data, Map):
@@ -321,8 +336,8 @@ class Domain:
             return values.either(values.negate(condition), then) if otherwise.args[0] else values.both(condition, then)
         return values.choose(condition, then, otherwise)
 
-    def join(self, condition: Expr, then: V, otherwise: V) -> V:
-        """Join two values at the end of a branch: control dependence counts."""
+    def join(self, condition: Expr, then: V, otherwise: V, *, kept: bool = True) -> V:
+        """Join two values at the end of a branch: control dependence counts. What was joined is kept unless told so."""
         if then is otherwise:
             return then
         if condition.op == "lit":
@@ -342,7 +357,24 @@ class Domain:
         label = min(then.label, otherwise.label, key=lambda name: (not name, name.startswith("~")))
         empty = [v for v in (then, otherwise) if v.expr.op == "lit" and v.expr.args[0] is None]
         buf = then.buf if then.buf == otherwise.buf else (then.buf or otherwise.buf) if empty else 0
-        return V(expr, data, null, label, buf, then.text)
+        phi = Phi(condition, then, otherwise, expr) if kept else None
+        return V(expr, data, null, label, buf, then.text, phi)
+
+    def refined(self, value: V, known: dict[int, bool], depth: int = 0) -> V:
+        """Give what is left of a joined value where some conditions are known to hold or not."""
+        phi = value.phi
+        if phi is None or phi.expr is not value.expr or depth > MAX_PHIS:
+            return value
+        side = implied(phi.condition, known)
+        if side is None:
+            then, otherwise = (self.refined(v, known, depth + 1) for v in (phi.then, phi.otherwise))
+            if then is phi.then and otherwise is phi.otherwise:
+                return value
+            left = self.join(phi.condition, then, otherwise)
+        else:
+            left = self.refined(phi.then if side else phi.otherwise, known, depth + 1)
+        surely = value.null is not None and value.null.op == "lit" and not value.null.args[0]
+        return replace(left, null=value.null) if surely and left.null is not value.null else left
 
     def small(self, expr: Expr) -> Expr:
         """Fold a value number that has grown too large into one opaque atom."""
@@ -387,6 +419,37 @@ class Domain:
         if expr.op == "atom" and not expr.args[2]:
             return self.values.atom(expr.args[0], expr.args[1], var=expr.var, count=True, weak=expr.weak)
         return expr
+
+
+def facts_of(condition: Expr) -> dict[int, bool]:
+    """Give what is known where a condition holds: its conjuncts, by value number."""
+    known: dict[int, bool] = {}
+    stack = [(condition, True)]
+    while stack:
+        expr, holds = stack.pop()
+        known[expr.id] = holds
+        if expr.op == "not":
+            stack.append((expr.args[0], not holds))
+        elif expr.op == ("and" if holds else "or"):
+            stack += [(part, holds) for part in expr.args]
+    return known
+
+
+def implied(condition: Expr, known: dict[int, bool]) -> bool | None:
+    """Say whether a condition holds where others do; None where they do not tell."""
+    found = known.get(condition.id)
+    if found is not None:
+        return found
+    if condition.op == "not":
+        inner = implied(condition.args[0], known)
+        return None if inner is None else not inner
+    if condition.op in ("and", "or"):
+        parts = [implied(part, known) for part in condition.args]
+        decides = condition.op == "or"
+        if decides in parts:
+            return decides
+        return None if None in parts else not decides
+    return None
 
 
 def one_of(condition: Expr, then: Grp | OneOf, otherwise: Grp | OneOf) -> OneOf | None:

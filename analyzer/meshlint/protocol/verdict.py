@@ -27,7 +27,7 @@ from meshlint.place import Span
 from meshlint.protocol.facts import Definition, FileFacts, Node, dotted
 from meshlint.protocol.forwarding import Omitted, calls, not_forwarded, switched_off
 from meshlint.protocol.roots import Root, root_term, roots_of
-from meshlint.protocol.stages import STAGE_NAMES, Answer, Differ, Missing, ask
+from meshlint.protocol.stages import STAGE_NAMES, Answer, Differ, Missing, ask, without_pipeline
 from meshlint.protocol.summary import Engine, Exhausted
 
 RUNS_PER_ROOT = 400
@@ -131,6 +131,8 @@ class Standing:
     key: Key
     rank: Rank
     fault: CodeFault | None
+    absent: frozenset[int] = frozenset()
+    """The stages that a key does not reach."""
 
 
 @dataclass(slots=True)
@@ -146,7 +148,7 @@ class Part:
 def merged(parts: Iterable[Part]) -> list[CodeFault]:
     """Give what stands after all parts of a program were judged, in order of place."""
     parts = list(parts)
-    stages = _best(standing for part in parts for standing in part.stages)
+    stages = _best(_outermost([standing for part in parts for standing in part.stages]))
     gone = {fault.scope for fault in stages if fault.code == "PKD007"}
     own = _best(standing for part in parts for standing in part.own)
     told = {_name(fault): fault for fault in own if not (fault.code == "COL003" and fault.scope in gone)}
@@ -158,6 +160,17 @@ def merged(parts: Iterable[Part]) -> list[CodeFault]:
 
 def _name(fault: CodeFault) -> str:
     return fault.subject + str(fault.span)
+
+
+def _outermost(standings: list[Standing]) -> Iterator[Standing]:
+    """Leave out the callers of a function that shows by itself that a key misses the same stages."""
+    known: dict[object, list[Standing]] = {}
+    for standing in standings:
+        known.setdefault(standing.key[:3], []).append(standing)
+    for standing in standings:
+        near = known[standing.key[:3]]
+        if not any(other.rank[0] < standing.rank[0] and standing.absent <= other.absent for other in near):
+            yield standing
 
 
 def _best(standings: Iterable[Standing]) -> list[CodeFault]:
@@ -190,6 +203,7 @@ class Verdicts:
     terms: dict[Root, Term] = field(default_factory=dict)
     two_sided: dict[Root, frozenset[Span]] = field(default_factory=dict)
     building: frozenset[str] | None = None
+    refused: frozenset[str] | None = None
     itself: dict[Span, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -209,7 +223,7 @@ class Verdicts:
                     if known is None or _depth(fault) < _depth(known.fault):
                         best[fault.key] = Found(root, term, fault)
         own = [Standing(*_place(found), self._told(found) if self._stands(found) else None) for found in best.values()]
-        stages = [Standing(key, rank, fault) for key, rank, fault in self._stages(roots)]
+        stages = list(self._stages(roots))
         return Part(own, stages, list(self._omitted(wanted)), [*self.engine.notes, *self.notes])
 
     def _roots(self, paths: Iterable[str]) -> Iterator[Root]:
@@ -325,38 +339,47 @@ class Verdicts:
                     if given >= MAX_CALLERS:
                         return
 
-    def _stages(self, roots: list[Root]) -> Iterator[tuple[Key, Rank, CodeFault]]:
+    def _stages(self, roots: list[Root]) -> Iterator[Standing]:
         """Ask which packed keys reach which stages, of the functions that send them themselves or by one call."""
-        seen: dict[Key, tuple[Rank, CodeFault]] = {}
+        seen: dict[Key, Standing] = {}
         for root in roots:
             name = self.engine.linker.definition(root.path, root.index).qualname
-            answer = ask(self.terms[root], self.axes, self._lays_out, name)
+            answer = ask(self.terms[root], self.axes, self._lays_out, name, self._off())
             if not answer.known:
                 self.judge.unjudged += 1
-            for op, fault in self._stage_faults(root, answer):
+            for op, absent, fault in self._stage_faults(root, answer):
                 key = (op.site.span, fault.code, op.keys, fault.message)
                 rank = (len(op.site.frames()), root.path, root.index)
-                if key not in seen or rank < seen[key][0]:
-                    seen[key] = (rank, fault)
-        yield from ((key, rank, fault) for key, (rank, fault) in seen.items())
+                if key not in seen or rank < seen[key].rank:
+                    seen[key] = Standing(key, rank, fault, absent)
+        yield from seen.values()
+
+    def _off(self) -> frozenset[str]:
+        if self.refused is None:
+            self.refused = without_pipeline(self.engine.linker.files.values())
+        return self.refused
 
     def _lays_out(self, key: str) -> bool:
         if self.building is None:
             self.building = building_keys(self.engine.linker.files.values())
         return packed(key) or key in self.building
 
-    def _stage_faults(self, root: Root, answer: Answer) -> Iterator[tuple[Op, CodeFault]]:
+    def _stage_faults(self, root: Root, answer: Answer) -> Iterator[tuple[Op, frozenset[int], CodeFault]]:
         name = self.engine.linker.definition(root.path, root.index).qualname
         if answer.differ is not None:
             ops = [op for op in answer.differ.heads if op is not None]
-            if ops and all(any(packed(key) for key in op.keys) for op in ops) and _deep(ops[0]) == root.path:
-                yield ops[0], self._differing(name, answer.differ, ops)
+            if ops and _deep(ops[0]) == root.path:
+                yield ops[0], frozenset(), self._differing(name, answer.differ, ops)
+        together: dict[object, list[Missing]] = {}
         for missing in answer.missing:
             if _deep(missing.op) == root.path:
-                yield missing.op, self._unsent(name, missing)
+                place = (missing.op.site.frames()[0].span, missing.present, missing.absent, packed(missing.key))
+                together.setdefault(place, []).append(missing)
+        for several in together.values():
+            yield several[0].op, frozenset(several[0].absent), self._unsent(name, several)
 
     def _differing(self, name: str, differ: Differ, ops: list[Op]) -> CodeFault:
-        stage = STAGE_NAMES[differ.stage]
+        stage = STAGE_NAMES[differ.stages][differ.stage]
         sides = [
             f"`{', '.join(op.keys)}` on line {op.site.frames()[0].span.line}" if op is not None else "nothing more"
             for op in differ.heads
@@ -366,22 +389,27 @@ class Verdicts:
             f"disagree whatever the batch holds: the first rank comes to {sides[0]}, the others to {sides[1]}."
         )
         site = ops[0].site.frames()[0]
+        layout = all(any(packed(key) for key in op.keys) for op in ops)
+        meets = len(ops) == 2 and ops[0].kind == ops[1].kind and not layout
         return CodeFault(
-            "PKD007", Severity.ERROR, Confidence.HIGH, Outcome.HANG, site.span, message,
+            "PKD007" if layout else "COL003", Severity.ERROR, Confidence.HIGH,
+            Outcome.WRONG if meets else Outcome.HANG, site.span, message,
             tuple(Related(op.site.frames()[0].span, "where the other side stands") for op in ops[1:]),
             f"{name}|{stage}|{','.join(ops[0].keys)}", name,
         )  # fmt: skip
 
-    def _unsent(self, name: str, missing: Missing) -> CodeFault:
-        present = " and ".join(STAGE_NAMES[stage] for stage in missing.present)
-        absent = " and ".join(STAGE_NAMES[stage] for stage in missing.absent)
+    def _unsent(self, name: str, several: list[Missing]) -> CodeFault:
+        missing = several[0]
+        keys = " and ".join(f"`{one.key}`" for one in several)
+        present = " and ".join(STAGE_NAMES[missing.stages][stage] for stage in missing.present)
+        absent = " and ".join(STAGE_NAMES[missing.stages][stage] for stage in missing.absent)
         message = (
-            f"`{missing.key}` is handed on to the tensor-parallel ranks of the {present} pipeline stage, and not on "
-            f"the {absent}: attention there runs without the layout of the packed sequences."
+            f"{keys} {'is' if len(several) == 1 else 'are'} handed on to the tensor-parallel ranks of the {present} "
+            f"pipeline stage, and not on the {absent}: attention there runs without the layout of the packed sequences."
         )
         site = missing.op.site.frames()[0]
         grade = (Severity.ERROR, Confidence.HIGH) if packed(missing.key) else (Severity.WARNING, Confidence.MEDIUM)
-        subject = f"{name}|{missing.key}|{absent}"
+        subject = f"{name}|{','.join(one.key for one in several)}|{absent}"
         return CodeFault("PKD001", *grade, Outcome.WRONG, site.span, message, (), subject, name)
 
     def _omitted(self, paths: Iterable[str]) -> Iterator[CodeFault]:

@@ -49,10 +49,12 @@ from meshlint.protocol.values import (
     MeshOf,
     Module,
     OneOf,
+    Phi,
     RanksOf,
     Seq,
     V,
     Work,
+    facts_of,
 )
 
 if TYPE_CHECKING:
@@ -92,8 +94,12 @@ class Frame:
     asked: set[str] = field(default_factory=set)
     parted: set[str] = field(default_factory=set)
     """Names below which something is bound (`self.rank`, `batch['tokens']`)."""
+    joins: set[str] = field(default_factory=set)
+    """Paths that may hold joined values."""
     contexts: dict[tuple[str, int], set[object]] = field(default_factory=dict)
     """How each function is called from here."""
+    serial: int = 0
+    """Which activation it is: functions defined inside see its variables."""
 
 
 class Walker:
@@ -181,6 +187,7 @@ class Walker:
         first: list[Item] = []
         frame.items, frame.env = first, dict(before)
         frame.conditions.append(condition)
+        self.refine(condition)
         if test is not None:
             self.assume(test, True)
         alive = self.block(then)
@@ -188,6 +195,7 @@ class Walker:
         second: list[Item] = []
         frame.items, frame.env = second, dict(before)
         frame.conditions[-1] = self.values.negate(condition)
+        self.refine(frame.conditions[-1])
         if test is not None:
             self.assume(test, False)
         other = self.block(otherwise)
@@ -203,6 +211,17 @@ class Walker:
                 self.engine.two_sided.add(gate.site.span)
             outer.append(AltItem(condition, first, second, gate))
         return alive or other
+
+    def refine(self, condition: Expr) -> None:
+        """Take the sides of joined values that a condition leaves."""
+        frame = self.frame
+        if not frame.joins:
+            return
+        known_here = facts_of(condition)
+        for path in sorted(frame.joins):
+            value = frame.env.get(path)
+            if value is not None and value.phi is not None:
+                frame.env[path] = self.domain.refined(value, known_here)
 
     def assume(self, test: Node, holds: bool) -> None:
         """Refine `x is None` and `x` on the side of a branch."""
@@ -239,6 +258,7 @@ class Walker:
                 found[name] = left
             elif left is not None and right is not None:
                 found[name] = self.domain.join(condition, left, right)
+                self.frame.joins.add(name)
             elif "." not in name and "[" not in name:
                 found[name] = left or right or self.domain.unknown(name)
         for name in second:
@@ -336,7 +356,7 @@ class Walker:
         for name, value in old.items():
             other = new.get(name)
             if other is not None and other is not value:
-                found[name] = self.domain.join(later, other, value)
+                found[name] = self.domain.join(later, other, value, kept=False)
             elif other is None:
                 found[name] = value
         return found
@@ -545,6 +565,12 @@ class Walker:
     def store(self, target: Node, value: V) -> None:
         """Bind a target; what hung below the old value is forgotten."""
         if target[0] in ("T", "L"):
+            phi = value.phi
+            if value.data is None and phi is not None and phi.expr is value.expr and _unpacks(phi, len(target[1])):
+                for place, part in enumerate(target[1]):
+                    then, otherwise = phi.then.data.items[place], phi.otherwise.data.items[place]
+                    self.store(part, self.domain.join(phi.condition, then, otherwise))
+                return
             items = value.data.items if isinstance(value.data, Seq) else ()
             for place, part in enumerate(target[1]):
                 fits = len(items) == len(target[1])
@@ -571,6 +597,8 @@ class Walker:
         """Bind a path that begins with the name `root`."""
         if len(root) < len(path):
             self.frame.parted.add(root)
+        if value.phi is not None:
+            self.frame.joins.add(path)
         self.frame.env[path] = value
 
     def part(self, value: V, place: int) -> V:
@@ -1647,6 +1675,12 @@ def _inner(node: Node) -> Node:
             node = node[1]
         else:
             return node
+
+
+def _unpacks(phi: Phi, count: int) -> bool:
+    """Say whether both sides of a joined value are known sequences of a length."""
+    sides = (phi.then.data, phi.otherwise.data)
+    return all(isinstance(side, Seq) and len(side.items) == count for side in sides)
 
 
 def _root(path: str) -> str:
