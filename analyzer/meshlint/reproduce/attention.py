@@ -146,7 +146,8 @@ REAL_TOLERANCE = 0.02
 class Setting:
     """How attention is set up: the words of a config, and what of it reaches the builder of groups.
 
-    `sizes` are those that the builder gets; `real` holds further arguments of `REAL`'s `measure`, as written.
+    `sizes` are those that the builder gets; `before` are lines that come first, `real_before` those with the real
+    libraries where they are others; `real` holds further arguments of `REAL`'s `measure`, as written.
     """
 
     comm: str
@@ -155,6 +156,7 @@ class Setting:
     seq: int = 8
     heads: int = 4
     before: str = ""
+    real_before: str | None = None
     real: Mapping[str, object] = field(default_factory=dict)
 
     def stand_in(self) -> str:
@@ -176,7 +178,8 @@ class Setting:
             words["heads"] = self.heads
         words |= self.real
         more = "".join(f", {name}={value}" for name, value in words.items())
-        return f'{self.before}measure("{self.comm}"{more})\n'
+        before = self.before if self.real_before is None else self.real_before
+        return f'{before}measure("{self.comm}"{more})\n'
 
 
 def _listed(sizes: Sequence[int] | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from meshlint.reproduce.attention import Setting, attention_cases
 from meshlint.reproduce.case import Arm, Case, Happens, Reproducer, fixed
 
 ATTEND = '''\
@@ -27,9 +28,19 @@ else:
     check("hidden states", hidden, attend(attend(tokens, packed), packed))
 """
 
+LENGTHS = (700, 300, 1048)
+
 REPRODUCER = Reproducer(
     "PKD001",
     (
+        *attention_cases(
+            "attention",
+            "three documents in one row, and the second rank attends without their lengths",
+            Setting("p2p", real={"cp": 1, "lengths": LENGTHS, "packed": "rank == 0"}),
+            Setting("p2p", real={"cp": 1, "lengths": LENGTHS}),
+            Happens.WRONG,
+            stand_in=False,
+        ),
         Case(
             "second-stage",
             "two documents in one row, and the second pipeline stage attends without their lengths",
