@@ -94,3 +94,33 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tree: Path, name: str) 
 def test_a_link_out_of_the_tree_is_not_read_even_to_keep_the_report(tree: Path, target: str) -> None:
     (tree / "a.sh").symlink_to(target)
     assert ("HCP001", "run.sh") in [(code, path) for code, path, _ in found(tree)]
+
+
+def test_utf_7_is_named(tree: Path) -> None:
+    (tree / "a.sh").write_text(LAUNCH.replace("+", "+-").replace("_", "+AF8-"))  # as iconv writes it
+    assert [(code, path) for code, path, _ in found(tree)] == [("MSH003", "a.sh"), ("HCP001", "run.sh")]
+
+
+def test_what_lies_in_the_judged_folder_is_not_imported(tree: Path) -> None:
+    for name in ("click.py", "json.py", "yaml.py", "tomllib.py", "tree_sitter.py", "meshlint_rules.py"):
+        (tree / name).write_text("import pathlib\npathlib.Path('executed').touch()\n")
+    pack = tree / "evil-1.dist-info"
+    pack.mkdir()
+    (pack / "entry_points.txt").write_text("[meshlint.rules]\nevil = click:x\n")
+    assert ("HCP001", "run.sh") in [(code, path) for code, path, _ in found(tree)]
+    assert not (tree / "executed").exists()
+
+
+@pytest.mark.parametrize("number", ["²", "9" * 5000, "0x" + "f" * 5000, "1e400", "-4", "٤"])
+def test_a_size_that_is_no_size_is_no_fault_of_meshlint(tree: Path, number: str) -> None:
+    (tree / "a.sh").write_text(
+        f"NPROC_PER_NODE={number} megatron sft --model m --context_parallel_size {number} --cp_comm_type a2a+p2p\n"
+        f"torchrun --nproc_per_node {number} pretrain_gpt.py --num-layers {number} --window-size {number}\n"
+        f"python3 train.py --actor-num-nodes {number} --actor-num-gpus-per-node {number} --rollout-num-gpus {number}\n"
+    )
+    (tree / "recipes.py").write_text(
+        "from megatron.bridge.training.config import ConfigContainer\n"
+        "def recipe() -> ConfigContainer:\n    cfg = ConfigContainer()\n"
+        f"    for i in range(10**30): cfg.model.x = i\n    cfg.model.num_layers = int({number!r})\n    return cfg\n"
+    )
+    assert ("HCP001", "run.sh") in [(code, path) for code, path, _ in found(tree)]

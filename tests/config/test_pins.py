@@ -189,3 +189,22 @@ def test_the_tables_are_well_formed() -> None:
         assert [Version(m) for m in minors] == sorted(Version(m) for m in minors)
         assert all(Version(needed) and source for needed, source in minors.values())
     assert all(len(c) == 12 and lib in RELEASES and Version(v) for c, (lib, v) in commit_versions().items())
+
+
+def test_a_file_of_very_many_pins_is_read_in_part_and_told(tmp_path: Path) -> None:
+    lines = "".join(f"megatron-core>=0.{i}\n" for i in range(5_000))
+    made = context(tmp_path, {"requirements.txt": lines, "run.sh": ""})
+    assert len(find("run.sh", made)[CORE]) == 200
+    assert [(p.span.path, p.span.line) for p in made.problems] == [("requirements.txt", 201)]
+
+
+def test_a_version_file_that_is_no_text_is_no_pin(tmp_path: Path) -> None:
+    made = context(tmp_path, {"megatron/core/package_info.py": "", "run.sh": ""})
+    (tmp_path / "megatron/core/package_info.py").write_bytes(b"MAJOR = 0\xff\n")
+    assert find("run.sh", made) == {}
+
+
+def test_many_build_arguments_do_not_multiply(tmp_path: Path) -> None:
+    text = "".join(f"ARG A{i}=$A{i + 1}$A{i + 1}\n" for i in range(400)) + "RUN pip install megatron-core==0.16.1\n"
+    made = context(tmp_path, {"Dockerfile": text, "run.sh": ""})
+    assert versions(dict(find("run.sh", made)), CORE) == ["0.16.1"]

@@ -129,3 +129,51 @@ WORDS = (
 @given(st.lists(st.sampled_from(WORDS), max_size=40))
 def test_pieces_of_scripts_in_any_order_raise_nothing(pieces: list[str]) -> None:
     resolve(follow("".join(pieces), Limits(steps=2000)))
+
+
+FRONTED = {
+    "a wrapper of the program's own name": 'torchrun() { command torchrun "$@"; }\n',
+    "a wrapper that is taken back": "torchrun() { echo; }\nunset -f torchrun\n",
+    "exec with nothing to start": "exec -a name\nexec -c\n",
+    "digits that int() refuses": "shift ²\nset -- a\necho ${²}\n[ ² -eq 1 ] && A=1\n",
+    "several signs": "[ +-5 -eq 1 ] && A=1\n",
+}
+
+
+@pytest.mark.parametrize("name", FRONTED)
+def test_the_launch_behind_it_is_still_found(name: str) -> None:
+    script = follow(FRONTED[name] + END)
+    assert sum("train.py" in program.text() for program in script.programs) == 1
+
+
+@pytest.mark.parametrize("start", ["case a in\n a)\n", "A=${x:-\n", "A=$((\n", "[[ a\n", "A[\n"])
+def test_a_launch_lost_in_what_is_not_bash_is_told(start: str) -> None:
+    script = follow(END + start * 500 + END)
+    seen = sum("train.py" in program.text() for program in script.programs)
+    assert seen or any(trouble.ends for trouble in script.troubles)
+
+
+def test_scripts_that_source_each_other_are_followed_a_few_times_only(tmp_path: Path) -> None:
+    everyone = "".join(f"source s{j}.sh\n" for j in range(25))
+    for i in range(25):
+        (tmp_path / f"s{i}.sh").write_text(everyone + END)
+    reader = Reader(Tree(tmp_path, (tmp_path,)))
+    script = evaluate(reader.read("s0.sh"), reader)
+    assert 1 <= len(script.programs) <= Limits().circles + 1
+    assert any("in a circle" in trouble.sentence for trouble in script.troubles)
+
+
+def test_a_guarded_pair_that_sources_each_other_is_read_in_whole(tmp_path: Path) -> None:
+    (tmp_path / "a.sh").write_text("source b.sh\nsource c.sh\n" + END)
+    (tmp_path / "b.sh").write_text("source a.sh\nB=1\n")
+    (tmp_path / "c.sh").write_text("C=2\n")
+    reader = Reader(Tree(tmp_path, (tmp_path,)))
+    script = evaluate(reader.read("a.sh"), reader)
+    assert len(script.programs) == 1
+    assert not script.troubles
+
+
+def test_a_command_of_more_words_than_steps_is_left_before_they_are_gone_over() -> None:
+    script = follow("echo " + "a " * 200_000 + END, Limits(steps=2_000))
+    assert any(trouble.ends for trouble in script.troubles)
+    assert sum("train.py" in program.text() for program in script.programs) == 1

@@ -285,7 +285,8 @@ def shells() -> Iterator[Case]:
 def shell_files() -> Iterator[Case]:
     """Give scripts by encoding, by size and by link."""
     for encoding in ("utf-16", "utf-32", "utf-16-le", "utf-32-le", "utf-16-be", "utf-32-be", "utf-7", "cp500"):
-        yield Case(f"shell: {encoding}", {"a.sh": LAUNCH.encode(encoding)}, 1)
+        # Python's UTF-7 spells nothing but the sign `+` anew: another value, which bash would hand on as it stands.
+        yield Case(f"shell: {encoding}", {"a.sh": LAUNCH.encode(encoding)}, 0 if encoding == "utf-7" else 1)
     yield Case("shell: a BOM", {"a.sh": b"\xef\xbb\xbf" + LAUNCH.encode()}, 1)
     yield Case("shell: CRLF", {"a.sh": f"A=1\n{LAUNCH}".replace("\n", "\r\n")}, 1)
     yield Case("shell: CR", {"a.sh": f"A=1\n{LAUNCH}".replace("\n", "\r")}, 1)
@@ -521,7 +522,7 @@ def pythons() -> Iterator[Case]:
         yield Case(f"python: {name}", {"recipes.py": text}, 0)
     for encoding in ("utf-16", "utf-32", "latin-1"):
         text = recipe("    x = 1  # \xe9\n").encode(encoding)
-        yield Case(f"python: {encoding}", {"recipes.py": text}, 0, "" if encoding == "utf-16" else "it is")
+        yield Case(f"python: {encoding}", {"recipes.py": text}, 0, "it is" if encoding == "latin-1" else "")
     command = LAUNCH.strip().replace("torchrun", "    cmd = 'torchrun") + "'\n"
     slime = "import slime.utils.external_utils.command_utils as U\n\ndef execute():\n"
     for name, text in {

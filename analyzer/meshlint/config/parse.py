@@ -17,6 +17,11 @@ def is_null(data: Data) -> bool:
     return data is None or (isinstance(data, str) and data.strip().lower() in _NULL)
 
 
+def whole(text: str) -> int | None:
+    """Give the whole number that digits spell; None for anything else, and for more digits than a size can have."""
+    return int(text) if text.isdecimal() and len(text) <= MAX_DIGITS else None
+
+
 def as_int(data: Data) -> Data:
     """Read a whole number; null stays None."""
     if is_null(data):
@@ -32,7 +37,7 @@ def as_int(data: Data) -> Data:
             return int(data)
         raise ValueError(f"{data!r} is not a whole number")
     text = str(data).strip().replace("_", "")
-    if len(text) > MAX_DIGITS or not text.lstrip("+-").isdigit():
+    if len(text) > MAX_DIGITS or not text.lstrip("+-").isdecimal():
         raise ValueError(f"{data!r} is not a whole number")
     return int(text)
 

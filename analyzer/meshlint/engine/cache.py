@@ -145,16 +145,20 @@ def keep(file: Path, content: bytes, most: int) -> None:
 def _recorded(root: Path, looked: Iterable[str], began: float) -> Mapping[str, Any]:
     """Give for each path null where nothing is there, else its stamp, and its content's hash where that is young.
 
-    Of a link only the stamp counts: what it leads to is among the paths itself if it was read. The same holds for a
-    file that is too long to be read.
+    Of a path with a link in it only the stamp counts: what it leads to is among the paths itself if it was read. The
+    same holds for a file that is too long to be read.
     """
     found: dict[str, Any] = {}
     for path in sorted(looked):
         stamp = _stat(os.path.join(root, path))  # noqa: PTH118 - thousands of them
         young = stamp is not None and stamp[1] / 1e9 > began - RACY
-        hashed = stamp is not None and young and stamp[0] <= MAX_READ and not (root / path).is_symlink()
+        hashed = stamp is not None and young and stamp[0] <= MAX_READ and _is_real(root / path)
         found[path] = [*stamp, _content(root / path)] if stamp is not None and hashed else stamp
     return found
+
+
+def _is_real(file: Path) -> bool:
+    return os.path.realpath(file) == str(file)
 
 
 def _unchanged(root: Path, path: str, stamp: Any) -> bool:

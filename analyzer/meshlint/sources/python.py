@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from meshlint.place import Span
 from meshlint.sources.tree import Text, Unreadable
 
-MAX_CHARACTERS = 1_500_000
+MAX_CHARACTERS = 750_000
 """A longer file is data, not source that a person wrote; parsing it would take seconds."""
 
 _PYTHON_2 = ("Missing parentheses in call to 'print'", "Missing parentheses in call to 'exec'")

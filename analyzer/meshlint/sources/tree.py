@@ -28,6 +28,10 @@ _MARKS = (
 """How files in other encodings begin; the longer mark first, since one begins like the other."""
 
 
+_UTF_7 = (b"+AF8-", b"+ACQ-", b"+ACI-", b"+AFw-", b"+AHs-")
+"""What UTF-7 makes of `_`, `$`, `"`, the backslash and `{`; no other text holds several of these."""
+
+
 class Unreadable(Exception):  # noqa: N818 - a diagnostic, shown as one sentence
     """A file that cannot be read; `sentence` says why, in words for a person."""
 
@@ -119,8 +123,13 @@ class Tree:
 
     def looked(self) -> frozenset[str]:
         """Give every path that was looked at, as shown, found or not."""
-        found = (str(place) if isinstance(place, Path) else text for text, place in self._places.items())
-        return frozenset(self._shown(text) for text in (*self._places, *found, *self._noted))
+        asked = {text: place for text, place in self._places.items() if place is not _OUTSIDE or self._inside(text)}
+        found = (str(place) if isinstance(place, Path) else text for text, place in asked.items())
+        return frozenset(self._shown(text) for text in (*asked, *found, *self._noted))
+
+    def _inside(self, text: str) -> bool:
+        """Say whether a path seems to lie in the readable roots, so that only a link leads out of them."""
+        return any(_holds(str(root), os.path.normpath(text)) for root in self.roots)
 
     def read(self, path: str | Path, beside: str = "") -> Text:
         """Read a text file, or raise Unreadable with the reason in one sentence."""
@@ -195,6 +204,8 @@ class Tree:
             return Unreadable(shown, f"it is not UTF-8 at byte {error.start}", line)
         if "\0" in text:
             return Unreadable(shown, "it is a binary file")
+        if sum(raw.count(mark) for mark in _UTF_7) > 1:
+            return Unreadable(shown, "it is UTF-7, which neither a shell nor Python reads")
         return Text(shown, file, text.replace("\r\n", "\n"))
 
 

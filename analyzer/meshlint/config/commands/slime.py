@@ -14,6 +14,7 @@ from meshlint.config.commands.launchers import times
 from meshlint.config.commands.megatron_lm import BARE, LISTS, launch
 from meshlint.config.hydra.program import program
 from meshlint.config.launch import Launch
+from meshlint.config.parse import whole
 from meshlint.config.surface import Context
 from meshlint.config.value import State, Value, default, unknown
 from meshlint.sources.tree import Reader
@@ -68,6 +69,9 @@ def _count(made: Launch, key: str, otherwise: int) -> Value:
     value = made.find(key)
     if value is None:
         return default(otherwise, f"the default of slime's {key}")
-    if value.is_unknown or not str(value.data).isdigit():
-        return value if value.is_unknown else unknown(f"{key} is not a number", *value.origins)
-    return Value(State.SET, int(value.data), value.origins)
+    if value.is_unknown:
+        return value
+    number = whole(str(value.data))
+    if number is None:
+        return unknown(f"{key} is not a number", *value.origins)
+    return Value(State.SET, number, value.origins)

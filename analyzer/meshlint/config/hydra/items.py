@@ -238,4 +238,6 @@ def update(root: Section, path: tuple[str, ...], change: Callable[[Item | None],
         entries.pop(name, None)
     else:
         entries[name] = after
+    if root.settled and (after is None or settled(after)):  # to ask all again for each of many changes takes long
+        return Section(entries, root.origin, root.order, True)
     return section(entries, root.origin, root.order)

@@ -36,6 +36,8 @@ ARGUMENTS = {
 }
 """Build arguments of Dockerfiles that name a library's version. Source: docker/ of verl, slime, Megatron-LM."""
 MAX_LINE = 2_000
+MAX_ARGUMENTS = 200
+"""Build arguments and variables of one Dockerfile."""
 
 
 def pin(library: str, specifier: str, text: Text, line: int, column: int, written_as: str, how: str) -> Pin:
@@ -177,7 +179,7 @@ def dockerfile(text: Text) -> Iterator[Pin]:
             continue
         for word in words[1:] if words[0] in ("ARG", "ENV") else ():
             name, equals, value = word.partition("=")
-            if equals:
+            if equals and len(arguments) < MAX_ARGUMENTS:
                 arguments[name] = value.strip("\"'")
                 yield from _argument(name, arguments[name], text, number, line)
         if words[0] == "FROM" and len(words) > 1:
@@ -219,6 +221,8 @@ def _installed(word: str, arguments: dict[str, str], text: Text, number: int, li
 
 
 def _expand(word: str, arguments: dict[str, str]) -> str:
+    if "$" not in word:
+        return word
     for name, value in arguments.items():
         word = word.replace(f"${{{name}}}", value).replace(f"${name}", value)
         if len(word) > MAX_LINE:

@@ -113,9 +113,11 @@ def _assign_entry(shell: Shell, target: Node, value: Node | None, more: bool) ->
 
 
 def unset(shell: Shell, node: Node) -> str:
-    """Run `unset`."""
+    """Run `unset`; of a function's name too, where no variable has it."""
     for child in node.named_children:
         name = shell.text(child)
+        if name not in shell.state.variables:
+            shell.functions.pop(name, None)
         if child.type in ("variable_name", "word") and not name.startswith("-"):
             shell.state.variables[name] = Var((), unset=True)
     return ""

@@ -42,17 +42,20 @@ if TYPE_CHECKING:
 
 Words = Sequence[Atoms]
 _TRANSPARENT = frozenset({"command", "builtin", "time"})
+_PAST_FUNCTIONS = frozenset({"command", "builtin", "exec"})
+"""What starts a program or builtin of a name, whatever function has the same name."""
 
 
-def dispatch(shell: Shell, words: list[Atoms], mark: Mark) -> str:
-    """Run a command: a function of the script, a builtin, or a program."""
+def dispatch(shell: Shell, words: list[Atoms], mark: Mark, functions: bool = True) -> str:
+    """Run a command: a function of the script (unless told otherwise), a builtin, or a program."""
     while words and text_of(shell, words[0]) in _TRANSPARENT and len(words) > 1:
         if (text_of(shell, words[1]) or "-").startswith("-"):
             shell.status = None
             return ""
+        functions = functions and text_of(shell, words[0]) not in _PAST_FUNCTIONS
         words = words[1:]
     name = _program(shell, words)
-    if name in shell.functions:
+    if functions and name in shell.functions:
         return call(shell, name, line(words[1:]), mark)
     act = _BUILTINS.get(name)
     if act is not None and len(words) >= 1 and text_of(shell, words[0]) == name:
@@ -189,7 +192,8 @@ def _set(shell: Shell, words: Words, mark: Mark) -> str:
 
 
 def _shift(shell: Shell, words: Words, mark: Mark) -> str:
-    count = int(text_of(shell, words[0]) or 1) if words and (text_of(shell, words[0]) or "").isdigit() else 1
+    text = (text_of(shell, words[0]) or "") if words else ""
+    count = int(text) if text.isdecimal() and len(text) < 10 else 1
     if shell.state.arguments is None:
         shell.state.shifted += count
         return ""
@@ -290,7 +294,10 @@ def _source(shell: Shell, words: Words, mark: Mark) -> str:
         _may_change(shell, name or shown)
         return ""
     if found.path in shell.sourcing or found.path == shell.path:
+        shell.circle = True
         return ""
+    if shell.circle and shell.opened >= shell.limits.circles:
+        return _left_out(shell, mark, name, f"files source each other in a circle, more than {shell.limits.circles}")
     if len(shell.sourcing) >= shell.limits.sourcing:
         return _left_out(shell, mark, name, f"files source each other more than {shell.limits.sourcing} deep")
     if shell.opened >= shell.limits.files:
@@ -573,10 +580,12 @@ def _tee(shell: Shell, words: Words, mark: Mark) -> str:
 
 
 def _exec(shell: Shell, words: Words, mark: Mark) -> str:
-    if not words:
+    left = list(words)
+    while left and (option := text_of(shell, left[0]) or "").startswith("-"):
+        left = left[2 if option.endswith("a") else 1 :]
+    if not left:
         return ""
-    flow = dispatch(shell, list(words), mark)
-    return flow or "exit"
+    return dispatch(shell, left, mark, functions=False) or "exit"
 
 
 _BUILTINS: dict[str, Callable[[Shell, Words, Mark], str]] = {

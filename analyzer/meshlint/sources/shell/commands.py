@@ -20,6 +20,7 @@ Act = Callable[[], str]
 
 def command(shell: Shell, node: Node) -> str:
     """Run a command."""
+    shell.afford(node.child_count)
     after, shell.trailing = shell.trailing, ()
     prefix: list[Node] = []
     parts: list[Node] = []

@@ -234,9 +234,12 @@ class _Grammar:
             return arithmetic.evaluate(
                 text, lambda name: arithmetic.number(plain(self.shell.lookup(name).atoms, known))
             )
-        if not text.strip().lstrip("+-").isdigit():
+        if not text.strip().lstrip("+-").isdecimal():
             raise _Failed
-        return int(text) if len(text) < 20 else 0
+        try:
+            return int(text) if len(text) < 20 else 0
+        except ValueError:  # several signs
+            raise _Failed from None
 
     def attempt(self, build: Callable[[Assume], Truth], tokens: list[Token]) -> Truth:
         """Decide in every open case; a case that touches an unknown gets a condition of its own."""

@@ -43,6 +43,8 @@ def run(shell: Shell, nodes: Iterable[Node], whole: bool = False) -> str:
 
 _ALWAYS = frozenset({"variable_assignment", "variable_assignments", "declaration_command", "function_definition"})
 _STARTS = (".py", "torchrun", "torch.distributed", "megatron", " -m ", "source ", ". ", "eval ", "bash", "sbatch")
+_PROGRAMS = (".py", "torchrun", "torch.distributed", "megatron ")
+"""What a launch is known by: a piece that holds one of these and cannot be read is no small loss."""
 _BEHIND = "`{}` is set where the script takes more steps than meshlint follows"
 
 
@@ -96,7 +98,7 @@ def forget(shell: Shell, names: Iterable[str], reason: str) -> None:
 def assigned(shell: Shell, node: Node) -> list[str]:
     """Give the variables that a piece of script assigns, by its text alone."""
     found: dict[str, None] = {}
-    stack = [node]
+    stack = [node] if "=" in shell.text(node) else []
     visited = 0
     while stack:
         part = stack.pop()
@@ -158,9 +160,16 @@ def _report_errors(shell: Shell, root: Node, cuts: Sequence[Mark]) -> None:
     """Note the first piece that cannot be read, and how many there are."""
     found = sorted([*_unread(shell, root), *((cut, _near(cut)) for cut in cuts)], key=lambda f: f[0].start)
     if found:
+        lost = next((one for one in found if _holds_program(one[0])), None)
+        place, what = lost or found[0]
         others = len(found) - 1
         more = f", nor are {others} other pieces" if others > 1 else ", nor is another piece" if others else ""
-        shell.trouble(found[0][0], f"{found[0][1]}{more}; the rest is read without that")
+        shell.trouble(place, f"{what}{more}; the rest is read without that", ends=lost is not None)
+
+
+def _holds_program(mark: Mark) -> bool:
+    text = mark.document.text
+    return any(text.find(name, mark.start, mark.end) >= 0 for name in _PROGRAMS)
 
 
 def _unread(shell: Shell, root: Node) -> Iterator[tuple[Mark, str]]:

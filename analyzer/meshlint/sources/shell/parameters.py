@@ -41,7 +41,7 @@ def target(shell: Shell, node: Node) -> Target:
     if node.type == "subscript":
         return _subscript(shell, node)
     name = shell.text(node)
-    if name.isdigit():
+    if name.isdecimal() and len(name) < 10:
         return Target(name, argument(shell, int(name)))
     if name in ("@", "*"):
         return Target(name, arguments(shell, shell.mark(node)), name)

@@ -41,7 +41,7 @@ def variables(found: tuple[Atoms, ...]) -> dict[str, Var]:
         words = fields(a for a in atoms if isinstance(a, Lit))
         for index, word in enumerate(words):
             option, value = _option(word[0], words[index + 1][0] if index + 1 < len(words) else None)
-            if value is not None and value.text.isdigit():
+            if value is not None and value.text.isdecimal():
                 for name in _VARIABLES.get(option, ()):
                     made[name] = Var((value,), exported=True)
     return made

@@ -39,6 +39,8 @@ class Limits:
     reached: int = 1_200
     files: int = 40
     sourcing: int = 16
+    circles: int = 8
+    """Files that are still followed once files were seen to source each other in a circle."""
     calls: int = 12
     nesting: int = 40
     iterations: int = 300
@@ -168,6 +170,8 @@ class Shell:
     long: set[str] = field(default_factory=set)
     """Variables of which was said that they grow too long."""
     opened: int = 0
+    circle: bool = False
+    """Whether files source each other in a circle."""
     serial: int = 0
     nesting: int = 0
     tool: Parser | None = None
@@ -180,6 +184,11 @@ class Shell:
         if self.steps > self.limits.steps + self.limits.reserve * self.spent:
             bound = f"{self.limits.steps:,}"
             raise Exhausted(f"it takes more steps to follow than the {bound} that meshlint spends on one script")
+
+    def afford(self, count: int) -> None:
+        """Ask for work before it is begun; raises Exhausted where so many steps are not left."""
+        self.step(count)
+        self.steps -= count
 
     def walk(self, atoms: Atoms) -> None:
         """Count the work of going over a value: a long one costs as much as many short ones."""
