@@ -61,6 +61,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault("PKD003", {**CP, "cp_comm_type": ("a2a",), "packed_sequences": True}, (), OLD_TE),
     Fault("PKD004", {**LEVELS, SIZES: (2, 2), "packed_sequences": True}, (), OLD_TE),
     Fault("PKD005", {**CP, "packed_sequences": True, "pad_multiple": 4}, (), {**TE, "nemo-rl": "0.6.0"}),
+    Fault("PKD009", {**CP, "packed_sequences": False}, (), TE),
+    Fault("PKD009", {**CP, "packed_sequences": False}, (), TE),
     Fault("PKD006", {**CP, "sft": True, "calculate_per_token_loss": False}, (), TE),
     Fault("PAR001", {"context_parallel_size": 7}, EVEN),
     Fault(
@@ -108,6 +110,10 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     "HCP004": dict.fromkeys(
         ("megatron-lm", "slime", "nemo-rl", "verl", "ms-swift", "nemo2", "roll", "areal"),
         "the option is Megatron-Bridge's",
+    ),
+    "PKD009": dict.fromkeys(
+        ("megatron-lm", "slime", "megatron-bridge", "verl", "ms-swift", "nemo2", "roll", "areal"),
+        "the rule is NeMo-RL's own; the others do context parallelism without packing, or pack always",
     ),
     "HCP006": dict.fromkeys(("megatron-lm", "slime", "nemo-rl", "megatron-bridge"), "the sizes reach the groups there"),
     "CTX007": {

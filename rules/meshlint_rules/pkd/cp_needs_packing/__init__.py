@@ -1,0 +1,1 @@
+"""PKD009: context parallelism without packing where the framework has it with packing only."""
