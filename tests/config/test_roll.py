@@ -9,7 +9,8 @@ import pytest
 from hydra_trees import command, data, lines, plant
 
 from conftest import CommandLine
-from meshlint.config.commands.roll import READER, devices
+from meshlint.config.commands.roll import READER
+from meshlint.config.devices import devices
 from meshlint.config.launch import Launch
 from meshlint.config.registry import framework
 from meshlint.config.surface import Context
@@ -63,6 +64,17 @@ def test_a_file_is_a_launch(tmp_path: Path) -> None:
     assert list(SURFACE.entries([p for p in context.files if SURFACE.claims(p)], context)) == ["examples/big/rlvr.yaml"]
     (launch,) = SURFACE.launches("examples/big/rlvr.yaml", context)
     check(launch)
+
+
+def test_a_role_has_the_ranks_of_its_own_devices(tmp_path: Path, meshlint: CommandLine) -> None:
+    plant(tmp_path, TREE)
+    words = ("config", "--isolated", "--json", tmp_path / "examples" / "big" / "rlvr.yaml")
+    (launch,) = json.loads(meshlint(*words).out)["launches"]
+    shown = {role["name"]: role.get("world", launch["world"]) for role in launch["roles"]}
+    assert {name: world["data"] for name, world in shown.items()} == {"actor_train": 16, "reference": 8}
+    assert "\n  [reference]\n  world_size = 8  " in meshlint(*words[:2], words[3]).out
+    (given,) = json.loads(meshlint(*words, "--world-size", "64").out)["launches"]
+    assert (given["world"]["data"], [role.get("world") for role in given["roles"]]) == (64, [None, None])
 
 
 @pytest.mark.parametrize("folder", ["big", "$(nobody knows)"])

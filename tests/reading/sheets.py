@@ -111,7 +111,7 @@ def _rows(variants: list[Data], wanted: Data) -> Iterator[tuple[Data, Data]]:
             row = {"entry": variant["entry"], "framework": variant["framework"], "role": role["name"]}
             if told_apart:
                 row["branches"] = [branch["taken"] for branch in variant["branches"]]
-            yield row, {**variant, "fields": role["fields"]}
+            yield row, {**variant, "world": role.get("world", variant["world"]), "fields": role["fields"]}
 
 
 def _title(row: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from meshlint.config.effective import Resolved
     from meshlint.config.launch import Launch
     from meshlint.config.value import Value
-    from meshlint.engine.inspect import LaunchView, Reason, Shown
+    from meshlint.engine.inspect import LaunchView, Reason, RoleView, Shown
 
 
 @click.command(cls=WithCommand)
@@ -79,6 +79,8 @@ def _lines(view: LaunchView, why: str, everything: bool) -> Iterator[str]:
     for role in view.roles:
         if role.name:
             yield f"  [{role.name}]"
+        if role.world is not None:
+            yield f"  world_size = {_value(role.world)}"
         for shown in role.fields:
             if everything or any(not _is_default(value) for value in shown.values):
                 yield from _field_lines(shown)
@@ -158,13 +160,18 @@ def _launch_data(view: LaunchView, why: str) -> dict[str, Any]:
         "gpus_per_node": _maybe(launch.gpus_per_node),
         "world": _maybe(launch.world),
         "environment": {plain(name): _value_data(value) for name, value in _environment(launch)},
-        "roles": [{"name": role.name, "fields": _shown_data(role.fields)} for role in view.roles],
+        "roles": [_role_data(role) for role in view.roles],
         "reads": sorted(plain(path) for path in launch.reads),
     }
     if why:
         data["why"] = [_reason_data(reason, reason.releases(view.versions)) for reason in view.reasons]
         data["superseded_by"] = view.superseded or None
     return data
+
+
+def _role_data(role: RoleView) -> dict[str, Any]:
+    own = {"world": _value_data(role.world)} if role.world is not None else {}
+    return {"name": role.name, **own, "fields": _shown_data(role.fields)}
 
 
 def _reason_data(reason: Reason, chosen: dict[str, str]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from packaging.version import Version
 
-from meshlint.config.effective import Fork, Resolved, Unjudged
+from meshlint.config.effective import WORLD, Fork, Resolved, Unjudged
 from meshlint.config.fields import FIELDS
 from meshlint.config.framework import Role
 from meshlint.config.launch import Branch, Launch
@@ -65,10 +65,11 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class RoleView:
-    """One role of a launch, its fields in canonical order."""
+    """One role of a launch, its fields in canonical order; `world` are its ranks where they are not the launch's."""
 
     name: str
     fields: tuple[Shown, ...]
+    world: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +128,27 @@ def _view(launch: Launch, context: Context, rule: LaunchRule | None) -> LaunchVi
     return LaunchView(
         launch,
         launch.branches,
-        tuple(RoleView(role.name, tuple(_fields(launch, role, ground, FIELDS))) for role in roles),
+        tuple(_role_view(launch, role, ground) for role in roles),
         dict(ground.versions),
         tuple(r for role in roles for r in _merged(_reasons(rule, launch, role, ground))) if rule is not None else (),
         _superseded(rule, launch, ground) if rule is not None else "",
     )
+
+
+def _role_view(launch: Launch, role: Role, ground: Ground) -> RoleView:
+    return RoleView(
+        role.name, tuple(_fields(launch, role, ground, FIELDS)), _own_world(launch, ground.config(launch, role, {}))
+    )
+
+
+def _own_world(launch: Launch, config: Traced) -> Value | None:
+    """Give the ranks of a role where they are others than those of its launch."""
+    try:
+        own = config.value(WORLD)
+    except Fork:
+        return None
+    same = launch.world is None or (own.state, own.data) == (launch.world.state, launch.world.data)
+    return None if same else own
 
 
 def _superseded(rule: LaunchRule, launch: Launch, ground: Ground) -> str:

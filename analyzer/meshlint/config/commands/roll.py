@@ -6,11 +6,11 @@ The folder counts from the script's own (`hydra.initialize`, examples/start_rlvr
 
 from __future__ import annotations
 
-import ast
 import posixpath
 from collections.abc import Iterator, Mapping
 
 from meshlint.config.command import Command, Word
+from meshlint.config.devices import ranks
 from meshlint.config.hydra.app import Application, Settings, settings
 from meshlint.config.hydra.compose import Folder
 from meshlint.config.hydra.items import Marking
@@ -18,7 +18,7 @@ from meshlint.config.hydra.places import is_folder
 from meshlint.config.hydra.program import locate, options, program
 from meshlint.config.launch import Launch
 from meshlint.config.surface import Context
-from meshlint.config.value import State, Value, unknown
+from meshlint.config.value import Value
 from meshlint.place import Span
 from meshlint.sources.tree import Reader
 
@@ -26,7 +26,6 @@ NAME = "roll"
 MARKING = Marking(NAME)
 TRAINED = ("actor_train", "sft_train", "student", "critic")
 """Workers that train, the first of which that is there has the world's ranks."""
-MAX_DEVICES = 100_000
 
 _OPTIONS = {"--config_path": "path", "--config-path": "path", "--config_name": "name", "--config-name": "name"}
 
@@ -117,44 +116,9 @@ def _system_envs(merged: Settings) -> dict[str, Value]:
 
 
 def world(merged: Settings) -> Value | None:
-    """Count the devices of the worker that trains (roll/configs/worker_config.py:311); None where none is named."""
+    """Count the ranks of the worker that trains; None where no devices are named for one."""
     for worker in TRAINED:
-        value = merged.value(f"{worker}.device_mapping")
-        if value is None or value.data is None:
-            continue
-        if value.is_unknown:
-            return value
-        count = devices(value.data)
-        if count is None:
-            return unknown(f"meshlint cannot read the device mapping {value.data!r}", *value.origins)
-        return Value(State.SET, count, value.origins)
+        mapping = merged.value(f"{worker}.device_mapping")
+        if mapping is not None and (mapping.is_unknown or mapping.data is not None):
+            return ranks(mapping)
     return None
-
-
-def devices(data: object) -> int | None:
-    """Count the devices of `list(range(0,8))`, `[0,1]`, sums of them, or a list; None for anything else."""
-    if isinstance(data, tuple):
-        return len(data)
-    if not isinstance(data, str) or len(data) > 4_000:
-        return None
-    try:
-        return _count(ast.parse(data.strip(), mode="eval").body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def _count(node: ast.expr) -> int | None:
-    if isinstance(node, ast.List | ast.Tuple):
-        return len(node.elts)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = _count(node.left), _count(node.right)
-        return None if left is None or right is None else left + right
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
-        return None
-    if node.func.id == "list" and len(node.args) == 1:
-        return _count(node.args[0])
-    numbers = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, int)]
-    if node.func.id != "range" or not 1 <= len(numbers) == len(node.args) <= 3 or numbers[2:] == [0]:
-        return None
-    count = len(range(*numbers))
-    return count if count <= MAX_DEVICES else None

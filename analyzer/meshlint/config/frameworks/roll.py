@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from meshlint.config.devices import ranks
 from meshlint.config.framework import Default, Framework, Role, Spelling
 from meshlint.config.frameworks.megatron_core import (
     AMEND,
@@ -98,11 +99,14 @@ def _shares_sequence(config: EffectiveConfig, value: Value) -> Value:
 
 
 def _ranks(config: EffectiveConfig) -> Value | None:
-    """Derive the ranks of a role: the launch's are those of the worker that trains (worker_config.py:311)."""
-    mapping, ranks = config.launch.find(f"{config.role.parent}device_mapping"), config.launch.world
-    own = mapping is not None and ranks is not None and mapping.origins[:1] == ranks.origins[:1]
-    given = ranks is not None and any(origin.kind is Kind.OPTION for origin in ranks.origins)
-    return None if own or given else unknown("the devices of this worker are not counted")
+    """Derive the ranks of a role out of its own devices; the launch's are those of the worker that trains."""
+    world = config.launch.world
+    if world is not None and any(origin.kind is Kind.OPTION for origin in world.origins):
+        return None
+    mapping = config.launch.find(f"{config.role.parent}device_mapping")
+    if mapping is None or (mapping.data is None and not mapping.is_unknown):
+        return unknown(f"no devices are named for {config.role.name}")
+    return ranks(mapping)
 
 
 def _uniform(name: str, other: str, data: Data) -> Callable[[EffectiveConfig], Value | None]:
