@@ -62,7 +62,6 @@ FAULTS: tuple[Fault, ...] = (
     Fault("PKD004", {**LEVELS, SIZES: (2, 2), "packed_sequences": True}, (), OLD_TE),
     Fault("PKD005", {**CP, "packed_sequences": True, "pad_multiple": 4}, (), {**TE, "nemo-rl": "0.6.0"}),
     Fault("PKD009", {**CP, "packed_sequences": False}, (), TE),
-    Fault("PKD009", {**CP, "packed_sequences": False}, (), TE),
     Fault("PKD006", {**CP, "sft": True, "calculate_per_token_loss": False}, (), TE),
     Fault("PAR001", {"context_parallel_size": 7}, EVEN),
     Fault(
