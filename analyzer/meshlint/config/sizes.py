@@ -37,6 +37,10 @@ LARGEST = 4096
 """The largest size that advice looks at."""
 
 
+OPEN_FILES = ("nemo-rl-yaml", "verl-yaml")
+"""Surfaces of a config file by itself, whose cluster the command line that starts it often sets anew."""
+
+
 def smaller_divisors(count: int, size: int) -> str:
     """Give the sizes below `size` that divide `count`, for a sentence."""
     return ", ".join(str(smaller) for smaller in range(1, min(size, LARGEST)) if count % smaller == 0)
@@ -69,7 +73,7 @@ def world(config: EffectiveConfig) -> int:
             raise Unjudged(WORLD, f"{origin.caveat} may say how many ranks are launched; --world-size does")
     if not isinstance(value.data, int) or value.data < 1:
         raise Unjudged(WORLD, "it is not a positive number")
-    if config.launch.surface.endswith("-yaml") and not any(origin.kind is Kind.OPTION for origin in value.origins):
+    if config.launch.surface in OPEN_FILES and not any(origin.kind is Kind.OPTION for origin in value.origins):
         config.assumed.setdefault("A warning, since whoever launches the file may give it other nodes.")
     return value.data
 
@@ -138,7 +142,9 @@ def on_nodes(config: EffectiveConfig) -> str:
 def grows(config: EffectiveConfig, ranks: int, unit: int) -> bool:
     """Say whether the launch is a template on one node, whose number a variable holds, and more nodes would do."""
     nodes = config.launch.nodes
-    return nodes is not None and nodes.data == 1 and len(nodes.origins) > 1 and unit % ranks == 0
+    if nodes is None or nodes.data != 1 or unit % ranks:
+        return False
+    return any(origin.text.startswith("$") for origin in nodes.origins)
 
 
 def positive(config: EffectiveConfig, name: str) -> int:
