@@ -101,11 +101,46 @@ def test_an_unknown_program_is_said_to_be_none(meshlint: CommandLine) -> None:
     assert meshlint("check", "--require-launch", "--", "ls").status == 2
 
 
-@pytest.mark.parametrize("words", [("torchrun", "nowhere.py"), ("bash", "nowhere.sh"), ("python", "-u", "nowhere.py")])
-def test_a_program_that_is_not_there_is_a_fault_of_use(words: tuple[str, ...], meshlint: CommandLine) -> None:
-    run = meshlint("check", "--", *words)
-    assert run.status == 2
-    assert f"there is no program file `{words[-1]}`" in run.err
+CP = ("--context-parallel-size", "4")
+
+
+@pytest.mark.parametrize("flags", [(), CP])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("torchrun", "--nproc-per-node", "8", "nowhere.py"),
+        ("bash", "nowhere.sh"),
+        ("python", "-u", "nowhere.py"),
+        ("./scripts/pretrain_gpt.py",),
+    ],
+)
+def test_a_program_that_is_not_there_is_a_fault_of_use(
+    words: tuple[str, ...], flags: tuple[str, ...], meshlint: CommandLine
+) -> None:
+    for verb in ("check", "config"):
+        run = meshlint(verb, "--", *words, *flags)
+        assert run.status == 2
+        assert f"there is no program file `{words[-1]}`" in run.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("srun", "--container-image=x.sqsh", "python", "/opt/nowhere.py"),
+        ("docker", "run", "image", "python", "/opt/nowhere.py"),
+        ("ray", "job", "submit", "--", "python3", "nowhere.py"),
+    ],
+)
+def test_what_is_started_elsewhere_need_not_be_here(words: tuple[str, ...], meshlint: CommandLine) -> None:
+    run = meshlint("check", "--format", "json", "--", *words, *CP, "--cp-comm-type", "a2a+p2p")
+    assert "HCP001 command line:1" in codes(run.out)
+
+
+@pytest.mark.parametrize("words", [("python", "setup.py"), ("python", "-m", "pytest")])
+def test_a_build_and_a_test_are_no_launch(words: tuple[str, ...], project: Path, meshlint: CommandLine) -> None:
+    (project / "setup.py").write_text("from setuptools import setup\n\nsetup()\n")
+    run = meshlint("check", "--", *words, *CP)
+    assert (run.status, run.err) == (0, "meshlint: the command behind `--` is no launch that meshlint knows\n")
 
 
 def test_a_known_entry_point_need_not_be_there(meshlint: CommandLine) -> None:

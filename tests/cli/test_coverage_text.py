@@ -74,3 +74,35 @@ def test_nothing_is_said_where_every_rule_was_judged(meshlint: CommandLine) -> N
     words = ("torchrun", "--nproc-per-node", "2", "pretrain_gpt.py", "--tensor-model-parallel-size", "2", "--bf16")
     run = meshlint("check", "--format", "concise", "--", *words, "--num-layers", "2", "--num-attention-heads", "2")
     assert (run.status, run.out, run.err) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "key"),
+    [
+        (("uv", "run", "run_grpo.py", "--config", "nowhere.yaml"), "policy.megatron_cfg.enabled"),
+        (("python3", "-m", "verl.trainer.main_ppo", "--config-name", "nowhere"), "actor_rollout_ref.actor.strategy"),
+    ],
+)
+def test_a_config_that_is_not_there_leaves_every_rule_unjudged(
+    words: tuple[str, ...], key: str, tmp_path: Path, meshlint: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run_grpo.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    (coverage,) = json.loads(meshlint("check", "--format", "json", "--", *words).out)["coverage"]
+    assert coverage["judged"] == []
+    assert {stop["field"] for stop in coverage["not_judged"]} == {key}
+    assert all("nowhere" in stop["reason"] for stop in coverage["not_judged"])
+    assert f"not judged: {key}: the config nowhere" in meshlint("config", "--why", "HCP001", "--", *words).out
+
+
+@pytest.mark.parametrize(
+    ("enabled", "judged"),
+    [("${oc.env:MCORE}", False), ("false", True)],
+)
+def test_an_engine_that_is_not_known_leaves_every_rule_unjudged(
+    enabled: str, judged: bool, tmp_path: Path, meshlint: CommandLine
+) -> None:
+    file = tmp_path / "grpo.yaml"
+    file.write_text(f"policy:\n  model_name: x\n  megatron_cfg:\n    enabled: {enabled}\ncluster:\n  num_nodes: 1\n")
+    (coverage,) = json.loads(meshlint("check", "--format", "json", file).out)["coverage"]
+    assert bool(coverage["judged"]) is judged

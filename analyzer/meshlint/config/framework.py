@@ -130,7 +130,25 @@ class Framework:
     defaults: tuple[Default, ...] = ()
     derive: Mapping[str, Callable[[EffectiveConfig], Value | None]] = field(default_factory=dict)
     roles: Callable[[Launch], tuple[Role, ...]] = _one_role
+    deciding: tuple[tuple[str, ...], ...] = ()
+    """Keys that say which engine runs a role, a tuple for each role: the first of them that is given decides."""
     habits: Mapping[str, Data] = field(default_factory=dict)
     amend: Mapping[str, Callable[[EffectiveConfig, Value], Value]] = field(default_factory=dict)
     """What the framework makes of a field after reading it: a value that a missing switch turns off, or a checkpoint
     replaces. Asked last, for written, derived and default values alike."""
+
+    def undecided(self, launch: Launch) -> tuple[str, str] | None:
+        """Say why it is not known whether a launch without roles has any: the key that would tell, and the reason.
+
+        None where some key is given and tells, or where nobody gives any.
+        """
+        unknown = None
+        for keys in self.deciding:
+            given = ((key, launch.find(key)) for key in keys)
+            first = next(((k, v) for k, v in given if v is not None and (v.is_unknown or v.data is not None)), None)
+            if first is None:
+                continue
+            if not first[1].is_unknown:
+                return None
+            unknown = unknown or (first[0], first[1].reason)
+        return unknown

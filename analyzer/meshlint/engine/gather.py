@@ -230,11 +230,17 @@ def _folder(cwd: Path, tree: Tree) -> str:
 
 
 def missing_program(words: Sequence[str], cwd: Path) -> str | None:
-    """Give the program file that a command names and that is not there, or None."""
+    """Give the program file that a command names and that is not there, or None.
+
+    A framework's own entry point without a folder may lie wherever the command is started.
+    """
     from meshlint.config.commands.argv import program_file
+    from meshlint.config.commands.megatron_lm import is_entry
 
     file = program_file(words)
-    return file if file is not None and not os.path.lexists(cwd / file) else None
+    if file is None or is_entry(file):
+        return None
+    return file if not os.path.lexists(cwd / file) else None
 
 
 def overlay(launch: Launch, options: Options) -> Launch:

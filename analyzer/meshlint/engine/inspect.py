@@ -130,7 +130,7 @@ def _view(launch: Launch, context: Context, rule: LaunchRule | None) -> LaunchVi
         launch.branches,
         tuple(_role_view(launch, role, ground) for role in roles),
         dict(ground.versions),
-        tuple(r for role in roles for r in _merged(_reasons(rule, launch, role, ground))) if rule is not None else (),
+        tuple(_all_reasons(rule, launch, ground)) if rule is not None else (),
         _superseded(rule, launch, ground) if rule is not None else "",
     )
 
@@ -174,6 +174,15 @@ def _values(launch: Launch, role: Role, ground: Ground, name: str) -> Iterator[V
             yield ground.config(launch, role, chosen).value(name)
         except Fork as fork:
             choices[:0] = [{**chosen, fork.library: version} for version in fork.candidates]
+
+
+def _all_reasons(rule: LaunchRule, launch: Launch, ground: Ground) -> Iterator[Reason]:
+    """Give the reasons of every role; where none is known, the reason why."""
+    for role in ground.framework.roles(launch):
+        yield from _merged(_reasons(rule, launch, role, ground))
+    undecided = ground.framework.undecided(launch) if not ground.framework.roles(launch) else None
+    if undecided is not None:
+        yield Reason("", "not judged", ": ".join(undecided), (), {}, {}, (), {})
 
 
 def _reasons(rule: LaunchRule, launch: Launch, role: Role, ground: Ground) -> Iterator[Reason]:

@@ -132,8 +132,12 @@ Shared = dict[tuple[int, str], dict[str, Value]]
 def _try(rule: LaunchRule, variants: Sequence[Launch], ground: Ground, shared: Shared) -> Trial:
     trial = Trial(type(rule))
     for index, launch in enumerate(variants):
-        for role in ground.framework.roles(launch):
+        roles = ground.framework.roles(launch)
+        for role in roles:
             _try_role(rule, trial, index, launch, role, ground, shared.setdefault((index, role.name), {}))
+        undecided = ground.framework.undecided(launch) if not roles else None
+        if undecided is not None:
+            trial.stop(*undecided)
     return trial
 
 

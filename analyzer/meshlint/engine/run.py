@@ -33,21 +33,25 @@ def check_command(words: Sequence[str], options: Options) -> Report:
     """Judge the command that a person is about to start, in this environment. Raises UsageError for none."""
     if not words:
         raise UsageError("there is no command behind `--`")
-    from meshlint.engine.gather import command_text, missing_program
+    from meshlint.engine.gather import command_text
     from meshlint.engine.whole import check_words
 
     scope = scope_of_command(words, options)
     report = check_words(words, scope, options)
-    if not report.coverage and not report.failures:
-        missing = missing_program(words, options.cwd)
-        if missing is not None:
-            raise UsageError(f"there is no program file `{missing}`, which the command behind `--` starts")
     path, text = command_text(words)
     return replace(report, sources={**dict(_sources(scope, report)), path: text})
 
 
 def scope_of_command(words: Sequence[str], options: Options) -> Scope:
-    """Find the files around the current folder, and around each program or script that a command names."""
+    """Find the files around the current folder, and around each program or script that a command names.
+
+    Raises UsageError for a program file that is not there.
+    """
+    from meshlint.engine.gather import missing_program
+
+    missing = missing_program(words, options.cwd)
+    if missing is not None:
+        raise UsageError(f"there is no program file `{missing}`, which the command behind `--` starts")
     named = [w for w in words if w.endswith(PROGRAMS) and (options.cwd / w).is_file()]
     return scope_of((".", *named), options)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from posixpath import join
+from posixpath import basename, join
 
 from meshlint.config.command import Command, Word
 from meshlint.config.commands.dispatch import launches_of
@@ -64,7 +64,12 @@ def from_argv(argv: Sequence[str], environ: Mapping[str, str], context: Context,
 
 
 def program_file(argv: Sequence[str]) -> str | None:
-    """Give the file of the program or shell script that a command starts, as written; None where it names none."""
+    """Give the file of the program or shell script that a command starts, as written; None where it names none.
+
+    What is started in a container, on another host or on a cluster of Ray lies there, and not here.
+    """
+    if any(_elsewhere(argv, place) for place in range(len(argv))):
+        return None
     peeled = peel(_words(argv), {})
     script = _script(peeled)
     if script is not None:
@@ -72,6 +77,16 @@ def program_file(argv: Sequence[str]) -> str | None:
     command = Command(peeled.words, PATH, "command 1", Span(PATH, 1))
     found = program(command)
     return found.script or None if found is not None else None
+
+
+_REMOTE = ("docker", "podman", "enroot", "apptainer", "singularity", "ssh")
+
+
+def _elsewhere(argv: Sequence[str], place: int) -> bool:
+    """Say whether the word at a place has what follows started elsewhere."""
+    word = basename(argv[place])
+    ray = word == "ray" and tuple(argv[place + 1 : place + 3]) == ("job", "submit")
+    return ray or word in _REMOTE or argv[place].startswith("--container-image")
 
 
 def _words(argv: Sequence[str]) -> list[Word]:

@@ -23,6 +23,8 @@ def launches_of(command: Command, reader: Reader, context: Context) -> Iterator[
     from meshlint.config.commands import python_file
 
     command = _completed(command)
+    if _never_trains(command):
+        return
     for candidate in command_readers():
         if candidate.framework == _LAST:
             made = list(python_file.launches(command, reader, context))
@@ -32,6 +34,18 @@ def launches_of(command: Command, reader: Reader, context: Context) -> Iterator[
         if candidate.claims(command):
             yield from candidate.launches(command, reader, context)
             return
+
+
+_TOOLS = ("pytest", "unittest", "pip", "build", "venv", "compileall", "py_compile")
+"""Modules that many people start with Python and that train nothing."""
+
+
+def _never_trains(command: Command) -> bool:
+    """Say whether a command builds, installs or tests something, whatever flags it has."""
+    found = program(command)
+    if found is None:
+        return False
+    return found.module in _TOOLS or found.file.rpartition("/")[2] in ("setup.py", "conftest.py")
 
 
 def _completed(command: Command) -> Command:

@@ -51,6 +51,7 @@ _PARALLEL = names(
     "tensor_model_parallel_size pipeline_model_parallel_size context_parallel_size",
     "expert_model_parallel_size expert_tensor_parallel_size use_mcore_models",
 )
+_PRETRAIN = "pretrain_"
 _SHAPE = ("num_layers", "hidden_size", "num_attention_heads")
 
 
@@ -68,7 +69,7 @@ class MegatronLm:
         if keys & _PARALLEL or all(key in keys for key in _SHAPE):
             return True
         given = any(w.several or (w.text or "").startswith("--") for w in found.words)
-        return found.name.startswith("pretrain_") and given
+        return found.name.startswith(_PRETRAIN) and given
 
     def launches(self, command: Command, reader: Reader, context: Context) -> Iterator[Launch]:
         """Give the launch of a command."""
@@ -78,6 +79,11 @@ class MegatronLm:
 
 
 READER = MegatronLm()
+
+
+def is_entry(file: str) -> bool:
+    """Say whether a file without a folder has the name of one of Megatron-LM's pretraining scripts."""
+    return file.startswith(_PRETRAIN) and file.endswith(".py") and "/" not in file
 
 
 def launch(framework: str, command: Command, found: Program, reader: Reader) -> Launch:

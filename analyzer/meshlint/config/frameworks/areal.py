@@ -180,6 +180,7 @@ FRAMEWORK = Framework(
     defaults=DEFAULTS,
     derive={"sequence_parallel": _sequence_parallel, "training": forward_only("ref", "teacher")},
     roles=roles,
+    deciding=(("actor.backend", "allocation_mode"),),
     habits=HABITS,
     amend={**AMEND, "recompute_granularity": _checkpointing, "virtual_pipeline_model_parallel_size": _none_at_one},
 )

@@ -184,6 +184,7 @@ FRAMEWORK = Framework(
         "world_size": _ranks,
     },
     roles=roles,
+    deciding=(("policy.megatron_cfg.enabled",),),
     habits=HABITS,
     amend={**AMEND, "recompute_granularity": _recompute},
 )

@@ -163,6 +163,7 @@ FRAMEWORK = Framework(
         "world_size": _ranks,
     },
     roles=roles,
+    deciding=((f"actor_train.{_STRATEGY_NAME}",),),
     habits=HABITS,
     amend={**AMEND, "sequence_parallel": _shares_sequence},
 )

@@ -129,10 +129,15 @@ def roles(launch: Launch) -> tuple[Role, ...]:
     return tuple(role for role in (ACTOR, REF, CRITIC, REWARD) if active.get(role, True) and _is_megatron(launch, role))
 
 
+def _deciding(role: Role) -> tuple[str, ...]:
+    """Give the keys that say which engine runs a role; the first that is given decides."""
+    group = "engine" if role is SFT else "model_engine"
+    return (f"{role.parent}strategy", f"{role.prefix}strategy", f"{role.prefix}_target_", group)
+
+
 def _is_megatron(launch: Launch, role: Role) -> bool:
     """Tell by the role's strategy, by its engine's class, or, with neither in reach, by a key of its section."""
-    group = "engine" if role is SFT else "model_engine"
-    for key in (f"{role.parent}strategy", f"{role.prefix}strategy", f"{role.prefix}_target_", group):
+    for key in _deciding(role):
         value = launch.find(key)
         if value is None or value.data is None:
             continue
@@ -221,6 +226,7 @@ FRAMEWORK = Framework(
     defaults=DEFAULTS,
     derive={"seq_length": _prompt_and_response, "training": forward_only("ref", "reward"), "sft": _fine_tunes},
     roles=roles,
+    deciding=tuple(_deciding(role) for role in (ACTOR, SFT)),
     habits=HABITS,
     amend=AMEND,
 )
