@@ -1,0 +1,1 @@
+"""What one framework makes of its own settings."""

@@ -1,0 +1,1 @@
+"""Launchers: what starts the ranks."""
