@@ -23,6 +23,13 @@ def packed_needs(config: EffectiveConfig, release: str) -> str:
     return f", with Transformer Engine {release} or newer for packed sequences" if can_be_packed(config) else ""
 
 
+def packed_why(config: EffectiveConfig) -> str:
+    """Say who packs where no line of the launch does, for the middle of a sentence; empty where one does."""
+    if config.habit("always_packed"):
+        return f", which {config.framework.title} always makes,"
+    return "" if config.value("packed_sequences").is_set else f", which {config.framework.title} makes by default,"
+
+
 def packed_refused(config: EffectiveConfig, release: str) -> bool:
     """Say whether sequences are packed and every Transformer Engine that may run is older than `release`."""
     packed = bool(config.value("packed_sequences").data) or bool(config.habit("always_packed"))

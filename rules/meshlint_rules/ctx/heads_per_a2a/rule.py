@@ -90,7 +90,7 @@ def _one(config: EffectiveConfig, comm: str, cp: int) -> Iterator[Verdict]:
             config,
             comm,
             degree,
-            f"max(num_query_groups / tp, 1) = {plural(local, 'key-value group')}",
+            f"max(num_query_groups / tp, 1) = max({groups} / {tp}, 1) = {plural(local, 'key-value group')}",
             local,
             gcd(local, heads // tp),
         )

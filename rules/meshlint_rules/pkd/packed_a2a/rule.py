@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlint.config.attention import comm_types, swap, uses_te_core
-from meshlint.config.packing import is_packed
+from meshlint.config.packing import is_packed, packed_why
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict, Window
 
 REFUSED = Window(
@@ -59,7 +59,8 @@ class PackedA2a(LaunchRule):
         if cp <= 1 or not is_packed(config) or not uses_te_core(config) or not config.within(REFUSED):
             return
         yield Verdict(
-            f"cp_comm_type a2a over cp = {cp} ranks cannot do packed (THD) sequences before Transformer Engine 2.10: "
+            f"cp_comm_type a2a over cp = {cp} ranks cannot do packed (THD) sequences{packed_why(config)}"
+            " before Transformer Engine 2.10: "
             f"start-up passes, and every rank stops with an assertion in the first forward.",
             Outcome.CRASH_LATE,
             at="cp_comm_type",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlint.config.attention import A2A_P2P, builds_levels, level_sizes, swap, uses_te_core, wants_levels
-from meshlint.config.packing import is_packed
+from meshlint.config.packing import is_packed, packed_why
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict, Window
 
 REFUSED = Window(
@@ -79,7 +79,8 @@ class PackedA2aP2p(LaunchRule):
         if sizes[0] == 1 and config.within(BY_GROUP):
             return
         yield Verdict(
-            f"cp_comm_type {A2A_P2P} over cp = {cp} ranks cannot do packed (THD) sequences on Transformer Engine "
+            f"cp_comm_type {A2A_P2P} over cp = {cp} ranks cannot do packed (THD) sequences{packed_why(config)}"
+            " on Transformer Engine "
             "1.12 to 2.18: start-up passes, and every rank stops with an assertion in the first forward.",
             Outcome.CRASH_LATE,
             at="cp_comm_type",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlint.config.attention import comm_types, swap, uses_te_core
-from meshlint.config.packing import is_packed
+from meshlint.config.packing import is_packed, packed_why
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict, Window
 
 REFUSED = Window(
@@ -60,7 +60,8 @@ class PackedAllGather(LaunchRule):
         if cp <= 1 or not is_packed(config) or not uses_te_core(config) or not config.within(REFUSED):
             return
         yield Verdict(
-            f"cp_comm_type all_gather over cp = {cp} ranks cannot do packed (THD) sequences before Transformer "
+            f"cp_comm_type all_gather over cp = {cp} ranks cannot do packed (THD) sequences{packed_why(config)}"
+            " before Transformer "
             "Engine 2.18: start-up passes, and every rank stops with an assertion in the first forward.",
             Outcome.CRASH_LATE,
             at="cp_comm_type",

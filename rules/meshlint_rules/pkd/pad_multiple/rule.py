@@ -7,7 +7,7 @@ from math import lcm
 
 from meshlint.config.attention import swap
 from meshlint.config.packing import is_packed
-from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Severity, Verdict
+from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Severity, Span, Verdict
 
 
 class PadMultiple(LaunchRule):
@@ -102,6 +102,15 @@ def _place(config: EffectiveConfig) -> str:
     return "context_parallel_size" if pad is None or apart else "pad_multiple"
 
 
+def _own_place(config: EffectiveConfig) -> Span | None:
+    """Give the place of the pad itself where it takes the value of another size, which must not be edited for it."""
+    others = {config.value(name).span for name in ("context_parallel_size", "tensor_model_parallel_size")}
+    spans = [origin.span for origin in config.value("pad_multiple").origins if origin.span is not None]
+    if _place(config) != "pad_multiple" or not spans or spans[0] not in others:
+        return None
+    return next((span for span in spans if span not in others), None)
+
+
 _MENDED = (
     " Started by scripts/training/run_recipe.py, which from megatron-bridge 0.6 on makes the pad anew, the recipe is "
     "right; handed to finetune() by any other script, it is not."
@@ -114,13 +123,17 @@ def _verdict(config: EffectiveConfig, pad: int, need: int, outcome: Outcome, how
     better = better if better <= 16 * need else need
     product = f"2 * cp = {need}" if need == 2 * cp else f"2 * cp * tp = {need}"
     mended = bool(config.habit("run_script_mends_pad"))
+    own = _own_place(config)
+    tensor = ("tensor_model_parallel_size", "sequence_parallel") if config.habit("checks_pad_multiple") else ()
+    edits = () if own is not None else swap(config.value("pad_multiple"), str(pad), str(better))
     return Verdict(
         f"each packed sequence is padded to a multiple of {pad}, and context_parallel_size = {cp} cuts it into "
         f"{2 * cp} chunks: {pad} is not a multiple of {product}, so {how}." + (_MENDED if mended else ""),
         outcome,
         at=_place(config),
-        fields=("pad_multiple", "context_parallel_size", "tensor_model_parallel_size", "packed_sequences"),
-        fix=Fix(f"Set pad_multiple to {better}.", swap(config.value("pad_multiple"), str(pad), str(better))),
+        span=own,
+        fields=("pad_multiple", "context_parallel_size", *tensor, "packed_sequences"),
+        fix=Fix(f"Set pad_multiple to {better}.", edits),
         severity=Severity.WARNING if mended else None,
     )
 
