@@ -37,7 +37,16 @@ def judged(edge: Edge, folder: Path, pins: Mapping[str, str]) -> Judgement:
     """Judge the edge's config by its rule."""
     named = {f"@{name}": data for name, data in edge.fields.items()} | dict(edge.keys)
     writes = tuple(Write(key, written(data, Origin(Kind.WRITTEN, key, PLACE))) for key, data in named.items())
-    launch = Launch(edge.framework, edge.entry, "test", "launch", PLACE, writes)
+    launch = Launch(
+        edge.framework,
+        edge.entry,
+        "test",
+        "launch",
+        PLACE,
+        writes,
+        environment={name: written(text, Origin(Kind.WRITTEN, name, PLACE)) for name, text in edge.environment.items()},
+        world=written(edge.world, Origin(Kind.WRITTEN, "world", PLACE)) if edge.world else None,
+    )
     model = framework(edge.framework)
     given = tuple(Pin(library, f"=={v}", option(v, f"--pin {library}={v}")) for library, v in pins.items())
     context = Context(Tree(folder, (folder,)), pins=given)

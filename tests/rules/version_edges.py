@@ -24,7 +24,14 @@ from meshlint_rules.moe.dispatcher import rule as moe004
 from meshlint_rules.ovl.ep_overlap_exclusions import rule as ovl003
 from meshlint_rules.ovl.param_gather import rule as ovl001
 from meshlint_rules.ovl.tp_overlap_without_sp import rule as ovl002
+from meshlint_rules.par.expert_world_size import rule as par002
 from meshlint_rules.par.heads_per_tp import rule as par004
+from meshlint_rules.par.interleaved_microbatches import rule as par011
+from meshlint_rules.par.layers_per_stage import rule as par003
+from meshlint_rules.par.max_connections import rule as par012
+from meshlint_rules.par.optimizer_instances import rule as par010
+from meshlint_rules.par.sequence_parallel_tp1 import rule as par005
+from meshlint_rules.par.world_size import rule as par001
 from meshlint_rules.pkd.packed_a2a import rule as pkd003
 from meshlint_rules.pkd.packed_a2a_p2p import rule as pkd004
 from meshlint_rules.pkd.packed_all_gather import rule as pkd002
@@ -47,6 +54,10 @@ class Edge:
     entry: str = "pretrain_gpt.py"
     pins: Mapping[str, str] = field(default_factory=dict)
     """Versions of other libraries that are fixed beside it."""
+
+    world: int = 0
+    """Ranks that are launched; 0 where nobody says."""
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.code}-{self.window.library}-{self.window.since or ''}-{self.window.until or ''}"
@@ -74,7 +85,107 @@ CORE_16 = {"megatron-core": "0.16.1"}
 TORCH = {"torch": "2.9.1"}
 GROUPED = {"group_query_attention": True, "num_query_groups": 4}
 
+ENCODER = {"tensor_model_parallel_size": 2, "encoder_pipeline_model_parallel_size": 1}
+INTERLEAVED = {
+    "pipeline_model_parallel_size": 4,
+    "virtual_pipeline_model_parallel_size": 2,
+    "microbatch_group_size_per_vp_stage": 5,
+    "micro_batch_size": 1,
+    "global_batch_size": 20,
+}
+QUEUES = "CUDA_DEVICE_MAX_CONNECTIONS"
+
+LAYOUT_EDGES = (
+    Edge("PAR001", par001.ENCODER_APART, "crash-start", fields=ENCODER, world=6),
+    Edge(
+        "PAR001",
+        par001.WEIGHT_SHARDS,
+        "crash-start",
+        fields={"tensor_model_parallel_size": 2, "tensor_parallel_num_weight_shards": 6},
+        world=8,
+    ),
+    Edge(
+        "PAR002",
+        par002.GRID,
+        "",
+        below="crash-start",
+        fields={"tensor_model_parallel_size": 4, "context_parallel_size": 2, "expert_model_parallel_size": 2},
+        world=8,
+    ),
+    Edge(
+        "PAR002",
+        par002.ENCODER_APART,
+        "crash-start",
+        fields={**ENCODER, "expert_model_parallel_size": 8, "expert_tensor_parallel_size": 1},
+        world=8,
+    ),
+    Edge(
+        "PAR002",
+        par002.WEIGHT_SHARDS,
+        "crash-start",
+        fields={
+            "expert_model_parallel_size": 2,
+            "expert_tensor_parallel_size": 1,
+            "expert_tensor_parallel_num_weight_shards": 3,
+        },
+        world=8,
+    ),
+    Edge(
+        "PAR003",
+        par003.STAGES_CHECKED,
+        "crash-late",
+        below="wrong",
+        framework="megatron-bridge",
+        fields={"num_layers": 6, "pipeline_model_parallel_size": 4},
+    ),
+    Edge(
+        "PAR005",
+        par005.SEQUENCE_SWITCHED_OFF,
+        "ignored",
+        below="crash-start",
+        framework="megatron-bridge",
+        fields={"sequence_parallel": True, "tensor_model_parallel_size": 1},
+    ),
+    Edge(
+        "PAR010",
+        par010.WITH_CP,
+        "",
+        below="crash-start",
+        fields={"context_parallel_size": 2, "num_distributed_optimizer_instances": 8},
+        world=8,
+    ),
+    Edge(
+        "PAR010",
+        par010.EXPERTS_TOO,
+        "crash-start",
+        fields={
+            "expert_model_parallel_size": 4,
+            "expert_tensor_parallel_size": 1,
+            "num_distributed_optimizer_instances": 4,
+        },
+        world=8,
+    ),
+    Edge("PAR011", par011.GROUPED, "", below="crash-late", fields=INTERLEAVED, world=8),
+    Edge("PAR012", par012.BY_ARCHITECTURE, "", below="crash-start", environment={QUEUES: "8"}),
+    Edge(
+        "PAR012",
+        par012.SHARDING_REFUSES,
+        "crash-start",
+        fields={"use_megatron_fsdp": True},
+        environment={QUEUES: "1"},
+    ),
+    Edge(
+        "PAR012",
+        par012.EXPERT_OVERLAP_WARNS,
+        "",
+        below="crash-start",
+        fields={"tensor_model_parallel_size": 2, "overlap_moe_expert_parallel_comm": True, "gpu": "H100"},
+        environment={QUEUES: "8"},
+    ),
+)
+
 EDGES = (
+    *LAYOUT_EDGES,
     Edge(
         "HCP001",
         hcp001.BRIDGE_ASSERTS,
