@@ -16,7 +16,7 @@ from meshlint.config.framework import Framework
 from meshlint.config.installed import environments
 from meshlint.config.launch import Launch, Pin
 from meshlint.config.pins.find import find
-from meshlint.config.pins.tables import BRIDGE_CARRIES, CORE_NEEDS, RELEASES
+from meshlint.config.pins.tables import CARRIERS, CORE_NEEDS, RELEASES
 from meshlint.config.surface import Context
 from meshlint.config.value import Kind, Origin, Value, written
 
@@ -35,7 +35,8 @@ def resolve(launch: Launch, framework: Framework, context: Context) -> dict[str,
 
 def _rank(library: str) -> int:
     """Put what tells of others first."""
-    return {"megatron-bridge": 0, "megatron-core": 1}.get(library, 2)
+    order = (*CARRIERS, "megatron-core")
+    return order.index(library) if library in order else len(order)
 
 
 def _realistic(library: str, found: Resolved, resolved: Mapping[str, Resolved]) -> Resolved:
@@ -58,7 +59,10 @@ def narrow(library: str, pins: Iterable[Pin]) -> Resolved:
         return Resolved(releases)
     common = set(listed[0][1]).intersection(*(versions for _, versions in listed[1:]))
     union = {v for _, versions in listed for v in versions}
-    return Resolved(tuple(sorted(common or union)), listed[0][0])
+    others = {
+        pin.specifier: pin for pin, _ in reversed(listed) if not common and pin.specifier != listed[0][0].specifier
+    }
+    return Resolved(tuple(sorted(common or union)), listed[0][0], tuple(others[s] for s in sorted(others)))
 
 
 def admitted(specifier: str, releases: tuple[Version, ...]) -> tuple[Version, ...]:
@@ -98,15 +102,18 @@ def _installed(library: str, context: Context) -> tuple[Pin, ...]:
 
 
 def _carried(library: str, resolved: Mapping[str, Resolved]) -> tuple[Pin, ...]:
-    bridge = resolved.get("megatron-bridge")
-    if bridge is None or bridge.pin is None or library == "megatron-bridge":
-        return ()
-    minors = {".".join(str(v).split(".")[:2]) for v in bridge.candidates}
-    carried = sorted({BRIDGE_CARRIES.get(minor, {}).get(library, "") for minor in minors})
-    if "" in carried:
-        return ()
-    note = f"what megatron-bridge {', '.join(sorted(minors))} brings along"
-    return tuple(Pin(library, s, _derived(s, note, bridge.pin.value)) for s in carried)
+    """Give what the libraries that bring this one along say of it, the outermost that says anything."""
+    for carrier, table in CARRIERS.items():
+        known = resolved.get(carrier)
+        if known is None or known.pin is None or library == carrier:
+            continue
+        minors = {".".join(str(v).split(".")[:2]) for v in known.candidates}
+        carried = sorted({table.get(minor, {}).get(library, "") for minor in minors})
+        if "" in carried:
+            continue
+        note = f"what {carrier} {', '.join(sorted(minors))} brings along"
+        return tuple(Pin(library, s, _derived(s, note, known.pin.value)) for s in carried)
+    return ()
 
 
 def _derived(specifier: str, note: str, behind: Value) -> Value:

@@ -77,6 +77,25 @@ BRIDGE_CARRIES: Mapping[str, Mapping[str, str]] = {
 """What a megatron-bridge minor brings along. Source: its pyproject.toml and the submodule 3rdparty/Megatron-LM at the
 tags v0.2.2 (core 0.16.0rc0, requirement >=0.15.0a0,<0.16), v0.3.1, v0.4.2, v0.5.1, v0.6.0 and 067f987df (0.7.0)."""
 
+NEMO_RL_CARRIES: Mapping[str, Mapping[str, str]] = {
+    "0.3": {"megatron-core": "==0.13.*"},
+    "0.4": {"megatron-bridge": "==0.1.*", "megatron-core": "==0.15.*"},
+    "0.5": {"megatron-bridge": "==0.3.*"},
+    "0.6": {"megatron-bridge": ">=0.5"},
+    "0.7": {"megatron-bridge": ">=0.6"},
+}
+"""What a NeMo-RL minor brings along. Source: the submodules below 3rdparty/ at the tags and what their package_info.py
+says: v0.3.0 (Megatron-LM 2ff0f099ffc3, 0.13.0rc0), v0.4.0 (Megatron-Bridge 62f4704b8d66, 0.1.0rc0; Megatron-LM
+af73aa2cebf9, 0.15.0rc3), v0.5.0 (Bridge 1e9a459b43aa, 0.3.0rc0), v0.6.0 (Bridge 95e5f38f8727, 0.5.0), v0.7.0 (its
+commit is not public; the one before it, 554c7b932422 of f42f79627, is 0.6.0). A checkout of the main branch goes on
+calling itself 0.6.0 while its Bridge grows (7ea279abf: 8c46dc425908, 0.7.0): the last two have no upper bound."""
+
+CARRIERS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
+    "nemo-rl": NEMO_RL_CARRIES,
+    "megatron-bridge": BRIDGE_CARRIES,
+}
+"""Libraries that bring others along in their own checkout, the outer one first."""
+
 CORE_NEEDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "transformer-engine": {
         "0.10": (
