@@ -43,10 +43,14 @@ class Fork(Exception):  # noqa: N818 - control flow: judge once for each candida
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What is known of a library's version: the releases it can be, and the pin that says so, if any."""
+    """What is known of a library's version: the releases it can be, and the pin that says so, if any.
+
+    `others` are pins that say something else, where they contradict each other.
+    """
 
     candidates: tuple[Version, ...]
     pin: Pin | None = None
+    others: tuple[Pin, ...] = ()
 
 
 class EffectiveConfig:

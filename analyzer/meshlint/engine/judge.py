@@ -250,11 +250,12 @@ def _distinct(primary: Span, related: Iterable[Related]) -> tuple[Related, ...]:
 
 def _pins(libraries: Iterable[str], versions: Mapping[str, Resolved]) -> list[Related]:
     """Give the places that pin the libraries that the rule asked about."""
-    pins = [(lib, _pin(versions, lib)) for lib in libraries]
+    found = [(lib, versions[lib]) for lib in libraries if lib in versions]
+    pins = [(lib, pin) for lib, resolved in found for pin in (resolved.pin, *resolved.others) if pin is not None]
     return [
         Related(pin.value.span, f"{lib} is pinned to {pin.specifier.removeprefix('==')}")
         for lib, pin in pins
-        if pin is not None and pin.value.span is not None
+        if pin.value.span is not None
     ]
 
 
