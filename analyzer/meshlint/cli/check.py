@@ -90,9 +90,10 @@ def _colour(when: str) -> bool:
 
 def _print(report: Report, form: str, colour: bool, verbose: bool) -> None:
     from meshlint.report import render
+    from meshlint.report.text import clean
 
     for note in report.notes:
-        click.echo(f"meshlint: {note}", err=True)
+        click.echo(f"meshlint: {clean(note)}", err=True)
     for line in render(report, form, colour=colour, verbose=verbose):
         sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace") + b"\n")
     sys.stdout.flush()
@@ -114,10 +115,16 @@ def _write(report: Report, form: str, file: Path) -> None:
         raise click.UsageError(f"`{file}` cannot be written: {error.strerror}") from None
 
 
-def _status(report: Report, fail_level: str, require_launch: bool, of_command: bool = False) -> int:
+def _tell_failures(report: Report) -> None:
+    from meshlint.report.text import clean
+
     for failure in report.failures:
-        click.echo(f"meshlint: internal error: {failure}", err=True)
+        click.echo(f"meshlint: internal error: {clean(failure)}", err=True)
+
+
+def _status(report: Report, fail_level: str, require_launch: bool, of_command: bool = False) -> int:
     if report.failures:
+        _tell_failures(report)
         return 3
     least = Severity(fail_level).rank
     if any(f.severity.rank >= least and not f.suppressed and not f.baselined for f in report.findings):

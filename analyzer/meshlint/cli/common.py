@@ -93,7 +93,7 @@ def shared(function: Function) -> Function:
             metavar="NAME=VALUE",
             help="Set a variable at launch.",
         ),
-        click.option("--world-size", type=click.IntRange(min=1), help="The number of ranks of every launch."),
+        click.option("--world-size", type=click.IntRange(1, 2**31 - 1), help="The number of ranks of every launch."),
         click.option("--gpu", default="", metavar="NAME", help="The GPU of the cluster, such as H100."),
         click.option(
             "--config", type=click.Path(path_type=Path), help="Use this settings file instead of the nearest."

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from importlib import import_module
+from typing import TextIO
 
 import click
 
@@ -68,7 +69,18 @@ def group() -> None:
 def main() -> None:
     """Run the command line and exit."""
     gc.set_threshold(200_000, 50, 1000)  # a run is short and makes little garbage that only the collector can find
+    _open_what_is_closed()
     sys.exit(run(sys.argv[1:]))
+
+
+def _open_what_is_closed() -> None:
+    """Point a standard stream that was closed at nothing: the next file opened would take its place."""
+    if sys.stdin is None or sys.stdout is None or sys.stderr is None:
+        while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+            pass
+        os.close(number)
+        sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+        sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def run(arguments: list[str]) -> int:
@@ -79,14 +91,26 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Abort:
         return 130
     except click.ClickException as error:
-        error.show()
+        _show(error)
         return 2
     except (BrokenPipeError, SystemExit):  # click turns a closed pipe into an exit of its own
-        _silence()
+        _silence(sys.stdout)
         return 141
+    except OSError as error:
+        return _broken_output(error)
     except Exception as error:
         return _internal(error)
     return status if isinstance(status, int) else 0
+
+
+def _show(error: click.ClickException) -> None:
+    """Show what a person did wrong; it quotes settings and names of files, which may be anything."""
+    from meshlint.report.text import clean
+
+    try:
+        click.UsageError(clean(error.format_message()), getattr(error, "ctx", None)).show()
+    except OSError:
+        _silence(sys.stderr)
 
 
 def _flush() -> None:
@@ -94,9 +118,22 @@ def _flush() -> None:
     sys.stderr.flush()
 
 
-def _silence() -> None:
-    """Point standard output at nothing, so that the interpreter's own last flush stays quiet."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _silence(stream: TextIO) -> None:
+    """Point a standard stream at nothing, so that the interpreter's own last flush stays quiet."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _broken_output(error: OSError) -> int:
+    """Say that the output cannot be written (a full disk); an OSError about a file is a fault of meshlint."""
+    if error.filename is not None:
+        return _internal(error)
+    _silence(sys.stdout)
+    try:
+        sys.stderr.write(f"meshlint: the output cannot be written: {error.strerror}\n")
+        sys.stderr.flush()
+    except OSError:
+        _silence(sys.stderr)
+    return 2
 
 
 def _internal(error: Exception) -> int:

@@ -17,6 +17,7 @@ from meshlint.cli.common import Given, settings_for
 @click.option("--schema", is_flag=True, help="Print the JSON schema of the settings instead.")
 def command(path: str, config: Path | None, isolated: bool, schema: bool) -> int:
     """Show each setting in force for PATH, and the line that it stands on."""
+    from meshlint.report.text import clean
     from meshlint.settings.read import KEYS
 
     if schema:
@@ -27,11 +28,11 @@ def command(path: str, config: Path | None, isolated: bool, schema: bool) -> int
     if not Path(path).exists():
         raise click.UsageError(f"there is no file or folder `{path}`")
     settings = settings_for((path,), Given(config=config, isolated=isolated))
-    click.echo(f"# {settings.file}" if settings.file is not None else "# no settings file: the defaults")
+    click.echo(f"# {clean(str(settings.file))}" if settings.file is not None else "# no settings file: the defaults")
     for key in KEYS:
         value = getattr(settings, key.replace("-", "_"))
         shown = json.dumps(value, default=list, ensure_ascii=False)
         line = settings.lines.get(key)
         source = f"{settings.file}:{line}" if line else "default"
-        click.echo(f"{key} = {shown}  # {source}")
+        click.echo(f"{key} = {clean(shown)}  # {clean(source)}")
     return 0

@@ -73,8 +73,8 @@ def _check_gpu(name: str, source: str) -> None:
 
 
 def _pin(library: str, text: str, source: str, place: str) -> Pin:
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-    from packaging.version import InvalidVersion, Version
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import Version
 
     from meshlint.config.pins.tables import RELEASES, library_of
 
@@ -87,9 +87,9 @@ def _pin(library: str, text: str, source: str, place: str) -> Pin:
         SpecifierSet(specifier)
         if specifier == f"=={text}":
             Version(text)
-    except (InvalidSpecifier, InvalidVersion):
+    except ValueError:  # an InvalidSpecifier, an InvalidVersion, or a number of thousands of digits
         raise UsageError(
-            f"{place}: `{text}` is neither a version of {library} nor a specifier set such as `>=0.15`"
+            f"{place}: `{text[:80]}` is neither a version of {library} nor a specifier set such as `>=0.15`"
         ) from None
     origin = Origin(Kind.OPTION, text=f"{source} {library}={text}", note=source)
     return Pin(library, specifier, Value(State.SET, text, (origin,)))

@@ -18,10 +18,12 @@ def render(report: Report, form: str, colour: bool = False, verbose: bool = Fals
 
     if form not in FORMATS:
         raise KeyError(form)
+    lines: Iterator[str]
     if form in ("full", "concise"):
         from meshlint.report.style import Style
+        from meshlint.report.text import harmless
 
-        lines = import_module(f"meshlint.report.{form}").render(report, Style(colour), verbose)
+        lines = map(harmless, import_module(f"meshlint.report.{form}").render(report, Style(colour), verbose))
     else:
         lines = import_module(f"meshlint.report.{form}_").render(report)
     yield from lines

@@ -64,6 +64,12 @@ def dumps(data: Any, indent: int | None = None) -> str:
     return json.dumps(data, indent=indent).replace("##", "#\\u0023")
 
 
+def harmless(line: str) -> str:
+    """Give a line that does not begin like a command to GitHub's runner (`::error`), which looks behind blanks too."""
+    bare = line.lstrip()
+    return f"{line[: len(line) - len(bare)]}\\x3a{bare[1:]}" if bare.startswith("::") else line
+
+
 def lines(text: str) -> list[str]:
     """Give text of several lines, each made safe."""
     return [clean(line) for line in text.split("\n")]

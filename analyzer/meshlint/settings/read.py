@@ -135,8 +135,8 @@ def _string(data: Any) -> str:
 
 
 def _positive(data: Any) -> int:
-    if not isinstance(data, int) or isinstance(data, bool) or data < 1:
-        raise ValueError("a whole number above 0")
+    if not isinstance(data, int) or isinstance(data, bool) or not 0 < data < 2**31:
+        raise ValueError("a whole number from 1 to 2147483647")
     return data
 
 
