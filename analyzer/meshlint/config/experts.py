@@ -12,7 +12,7 @@ def has_experts(config: EffectiveConfig) -> bool:
     """
     if config.data("num_moe_experts") in (None, 0):
         return False
-    often = config.data("moe_layer_freq")
+    often = config.value("moe_layer_freq").data  # unknown: a model with experts has a layer that holds them
     return not isinstance(often, tuple) or any(often)
 
 

@@ -20,12 +20,13 @@ from meshlint.config.frameworks.megatron_core import (
     TE,
     TORCH,
     TRANSFORMER,
+    follows,
     means,
     named,
     tp_where_none,
 )
 from meshlint.config.frameworks.megatron_core import DEFAULTS as CORE_DEFAULTS
-from meshlint.config.parse import as_int
+from meshlint.config.parse import as_bool, as_int
 from meshlint.config.value import Data, Value, derived_from, unknown
 
 if TYPE_CHECKING:
@@ -292,6 +293,26 @@ def _set_by_bridge(config: EffectiveConfig) -> Value | None:
     return unknown("Megatron-Bridge's code for the model may set it", *model.origins)
 
 
+def _either(*keys: str) -> Callable[[EffectiveConfig, Value], Value]:
+    """Amend a switch of both the wrapper and the optimizer: on in one, it is on in both (training/config.py:2101)."""
+
+    def amend(config: EffectiveConfig, value: Value) -> Value:
+        if value.is_unknown or value.data:
+            return value
+        given = [found for key in keys if (found := config.launch.find(key)) is not None]
+        stop = follows("the other of the two", *given)
+        return stop or next((found.with_data(True) for found in given if _on(found)), value)
+
+    return amend
+
+
+def _on(value: Value) -> bool:
+    try:
+        return as_bool(value.data) is True
+    except ValueError:
+        return False
+
+
 DEFAULTS = (
     Default("seq_length", 1024, "models/gpt_provider.py:160"),
     Default("position_embedding_type", "learned_absolute", "models/gpt_provider.py:142"),
@@ -342,6 +363,7 @@ FRAMEWORK = Framework(
     amend={
         **AMEND,
         "expert_tensor_parallel_size": _expert_tp,
+        "use_distributed_optimizer": _either("ddp.use_distributed_optimizer", "optimizer.use_distributed_optimizer"),
         **{name: _precision(at) for at, name in enumerate(_PRECISION_FIELDS)},
     },
     habits=HABITS,

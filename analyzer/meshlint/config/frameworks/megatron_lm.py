@@ -306,12 +306,27 @@ def _own_arguments(config: EffectiveConfig) -> bool:
     return config.launch.find("yaml_cfg") is None
 
 
+_FORWARD_ONLY = frozenset(
+    {"inference", "generate", "generation", "export", "convert", "quantize", "prune", "mmlu", "evaluate", "eval"}
+)
+"""Words in the names of entries that run no backward pass (core_v0.16.1 examples/inference, examples/post_training,
+tools)."""
+
+
+def trains(config: EffectiveConfig) -> Value | None:
+    """Derive `training`: some entries only run forward, by their names."""
+    entry = config.launch.entry
+    words = entry.lower().removesuffix(".py").replace("/", "_").replace(".", "_").split("_")
+    return derived_from(False, f"{entry} does not train") if _FORWARD_ONLY & set(words) else None
+
+
 DERIVE: dict[str, Callable[[EffectiveConfig], Value | None]] = {
     "virtual_pipeline_model_parallel_size": virtual_stages,
     "kv_channels": hidden_over_heads,
     "packed_sequences": packs,
     "is_hybrid_model": is_hybrid,
     "mtp_num_layers": splits_prediction,
+    "training": trains,
 }
 
 AMENDS: dict[str, Callable[[EffectiveConfig, Value], Value]] = {

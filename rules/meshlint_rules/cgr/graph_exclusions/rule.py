@@ -255,8 +255,7 @@ def _moe_shapes(config: EffectiveConfig) -> Iterator[Verdict]:
                 "num_moe_experts",
             )
         return
-    often = config.data("moe_layer_freq")
-    if "mlp" in scopes and (often == 1 or (isinstance(often, tuple) and 0 not in often)):
+    if "mlp" in scopes and _all_have_experts(config):
         yield _in_modules(
             "cuda_graph_modules hold mlp, and every layer has experts",
             "Take mlp out of cuda_graph_modules.",
@@ -271,6 +270,11 @@ def _moe_shapes(config: EffectiveConfig) -> Iterator[Verdict]:
             "moe_expert_capacity_factor",
             "moe_pad_expert_input_to_capacity",
         )
+
+
+def _all_have_experts(config: EffectiveConfig) -> bool:
+    often = config.data("moe_layer_freq")
+    return often == 1 or (isinstance(often, tuple) and 0 not in often)
 
 
 RULE = GraphExclusions
