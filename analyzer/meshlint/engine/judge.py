@@ -205,7 +205,7 @@ def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str
     tabled = _tabled(first)
     if tabled:
         if severity is Severity.ERROR:
-            notes.append(f"A warning, since meshlint takes {' and '.join(tabled)} from a table of its own.")
+            notes.append(f"A warning, since nothing here writes {' and '.join(tabled)}: {_tables(first)}.")
         severity, confidence = _at_most_warning(severity), Confidence.MEDIUM
     if first.assumed:
         severity, confidence = _at_most_warning(severity), Confidence.MEDIUM
@@ -277,6 +277,14 @@ def _at_most_warning(severity: Severity) -> Severity:
 def _tabled(hit: Hit) -> list[str]:
     """Name the fields whose value is not written anywhere but stands in a table of ours."""
     return list(dict.fromkeys(n for n, value in hit.named if any(o.kind is Kind.TABLE for o in value.origins)))
+
+
+def _tables(hit: Hit) -> str:
+    """Name the tables that stand in, in the words of their own notes."""
+    notes = (o.note for _, value in hit.named for o in value.origins if o.kind is Kind.TABLE)
+    return "; ".join(
+        dict.fromkeys(f"taken for {note}" if note.startswith("what ") else f"taken from {note}" for note in notes)
+    )
 
 
 def _values(hit: Hit) -> list[Value]:
