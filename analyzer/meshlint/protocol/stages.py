@@ -50,6 +50,8 @@ class Walk:
     agrees: bool
     keys: dict[str, Op]
     heads: tuple[Op | None, Op | None] = (None, None)
+    blanks: frozenset[str] = frozenset()
+    """What the batch does not hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ class Differ:
     stage: int
     stages: int
     heads: tuple[Op | None, Op | None]
+    key: str = ""
+    """What the batch must hold for it; they differ whatever it holds where this is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +127,9 @@ class _Pair:
             self.awaited = second
             first = next(walkers[0], None)
             if first is None and second is None:
-                return Walk(self.facts(), True, keys)
+                return Walk(self.facts(), True, keys, blanks=self.blanks())
             if first is None or second is None or not self.matches(first, second):
-                return Walk(self.facts(), False, keys, (first, second))
+                return Walk(self.facts(), False, keys, (first, second), self.blanks())
             for key in (*first.keys, *second.keys):
                 keys.setdefault(key, first)
             if first.value is not None and self.read & {*first.into, *second.into}:
@@ -141,6 +145,10 @@ class _Pair:
         """Give what was decided before the pair had to disagree."""
         counted = list(self.decided.items())[: self.lost]
         return {key: value for key, (_, _, value) in counted}
+
+    def blanks(self) -> frozenset[str]:
+        """Give what the batch does not hold."""
+        return frozenset(held(expr) for expr, _, value in self.decided.values() if value is True)
 
     def watch(self, node: Node) -> None:
         """See whether the first rank can still come to what the second one waits in."""
@@ -256,6 +264,9 @@ def _asked(term: Node, axes: Axes, packed: Any, owner: str, off: frozenset[str],
     differ = _differ(stages, strict)
     if differ is not None:
         return Answer(True, differ)
+    never = _never(stages, asked)
+    if never is not None:
+        return Answer(True, never)
     refused = {key for key, expr in asked.items() if str(expr.args[0]).rpartition(".")[2] in off}
     return Answer(True, None, tuple(_missing(stages, settings, packed, refused)))
 
@@ -367,9 +378,36 @@ def _where(stages: list[list[Walk]], facts: Facts) -> Differ | None:
     return None
 
 
-def _progress(walk: Walk) -> tuple[int, int, int]:
-    """Say how far a pair came: the one that came farthest shows best where it must disagree."""
-    return (len(walk.keys), sum(head is not None for head in walk.heads), len(walk.facts))
+def _progress(walk: Walk) -> tuple[bool, int, int, int]:
+    """Say how far a pair came: the one that came farthest shows best where it must disagree.
+
+    One that waits for what the batch is assumed not to hold shows little.
+    """
+    heads = [head for head in walk.heads if head is not None]
+    waits = any(key in walk.blanks for head in heads for key in head.keys)
+    return (not waits, len(walk.keys), len(heads), len(walk.facts))
+
+
+def held(expr: Expr) -> str:
+    """Give the key of a batch that a fact says to be absent; none for other facts."""
+    if expr.op != "atom" or expr.args[1] is not Origin.CONTRACT:
+        return ""
+    name = str(expr.args[0])
+    return name[7:-9] if name.startswith("batch '") and name.endswith("' is None") else ""
+
+
+def _never(stages: list[list[Walk]], asked: dict[Fact, Expr]) -> Differ | None:
+    """Find a key that the first rank sends if the batch holds it, and that the others never take."""
+    for fact, expr in sorted(asked.items(), key=lambda item: item[0]):
+        key = held(expr)
+        walks = [(stage, w) for stage, found in enumerate(stages) for w in found if fact in w.facts]
+        if not key or any(w.agrees and not w.facts[fact] for _, w in walks) or not any(w.agrees for _, w in walks):
+            continue
+        failing = [(stage, w) for stage, w in walks if not w.facts[fact] and w.heads[0] and key in w.heads[0].keys]
+        if failing:
+            stage, last = max(failing, key=lambda item: _progress(item[1]))
+            return Differ(stage, len(stages), last.heads, key)
+    return None
 
 
 def _missing(stages: list[list[Walk]], settings: list[Fact], packed: Any, refused: set[Fact]) -> Iterator[Missing]:

@@ -374,7 +374,10 @@ class Domain:
         else:
             left = self.refined(phi.then if side else phi.otherwise, known, depth + 1)
         surely = value.null is not None and value.null.op == "lit" and not value.null.args[0]
-        return replace(left, null=value.null) if surely and left.null is not value.null else left
+        null = value.null if surely else left.null
+        if null is left.null and left.label == value.label and left.buf == value.buf:
+            return left
+        return replace(left, null=null, label=left.label or value.label, buf=left.buf or value.buf)
 
     def small(self, expr: Expr) -> Expr:
         """Fold a value number that has grown too large into one opaque atom."""

@@ -271,7 +271,10 @@ class Verdicts:
             inner = self._function(gate)
             roots = roots_of(self.engine, gate.path, inner) if inner is not None else ()
             self.itself[gate] = any(
-                isinstance(node, Alt | Loop) and node.gate.site.span == gate and condition_of(node).var
+                isinstance(node, Alt | Loop)
+                and node.gate.site.span == gate
+                and condition_of(node).var
+                and not any(group.unknown for group in node.groups)
                 for root in roots
                 for node in walk(self._term(root) or self.engine.terms.nil)
             )
@@ -386,13 +389,14 @@ class Verdicts:
         ]
         message = (
             f"On the {stage} pipeline stage the tensor-parallel rank that sends the batch and those that receive it "
-            f"disagree whatever the batch holds: the first rank comes to {sides[0]}, the others to {sides[1]}."
+            f"disagree {_when(differ)}: the first rank comes to {sides[0]}, the others to {sides[1]}."
         )
         site = ops[0].site.frames()[0]
         layout = all(any(packed(key) for key in op.keys) for op in ops)
         meets = len(ops) == 2 and ops[0].kind == ops[1].kind and not layout
         return CodeFault(
-            "PKD007" if layout else "COL003", Severity.ERROR, Confidence.HIGH,
+            "PKD007" if layout else "COL003",
+            Severity.WARNING if differ.key else Severity.ERROR, Confidence.MEDIUM if differ.key else Confidence.HIGH,
             Outcome.WRONG if meets else Outcome.HANG, site.span, message,
             tuple(Related(op.site.frames()[0].span, "where the other side stands") for op in ops[1:]),
             f"{name}|{stage}|{','.join(ops[0].keys)}", name,
@@ -497,6 +501,10 @@ class Verdicts:
     def _scope(self, fault: Fault, site: Site) -> str:
         inner = self._function(fault.node.gate.site.span if fault.node is not None else site.span)
         return inner.qualname if inner is not None else ""
+
+
+def _when(differ: Differ) -> str:
+    return f"as soon as the batch holds `{differ.key}`" if differ.key else "whatever the batch holds"
 
 
 def _is_manager(definition: Definition) -> bool:
