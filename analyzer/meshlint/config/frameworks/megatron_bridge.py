@@ -306,6 +306,15 @@ def _either(*keys: str) -> Callable[[EffectiveConfig, Value], Value]:
     return amend
 
 
+def _vision_splits(config: EffectiveConfig, value: Value) -> Value:
+    """Amend `sequence_parallel`: Qwen3-VL's provider turns it on (models/qwen_vl/qwen3_vl_provider.py:306;
+    v0.2.0 :261)."""
+    model, tp = config.value("model_id"), config.value("tensor_model_parallel_size")
+    if value.data or "qwen3-vl" not in str(model.data).lower() or not isinstance(tp.data, int) or tp.data <= 1:
+        return value
+    return derived_from(True, "the provider of Qwen3-VL turns it on", model, tp)
+
+
 def _on(value: Value) -> bool:
     try:
         return as_bool(value.data) is True
@@ -363,6 +372,7 @@ FRAMEWORK = Framework(
     amend={
         **AMEND,
         "expert_tensor_parallel_size": _expert_tp,
+        "sequence_parallel": _vision_splits,
         "use_distributed_optimizer": _either("ddp.use_distributed_optimizer", "optimizer.use_distributed_optimizer"),
         **{name: _precision(at) for at, name in enumerate(_PRECISION_FIELDS)},
     },

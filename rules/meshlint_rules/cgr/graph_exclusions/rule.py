@@ -262,14 +262,18 @@ def _moe_shapes(config: EffectiveConfig) -> Iterator[Verdict]:
             "moe_layer_freq",
             "num_moe_experts",
         )
-    padded = config.data("moe_expert_capacity_factor") is not None and config.data("moe_pad_expert_input_to_capacity")
-    if "moe" in scopes and not padded:
+    if "moe" in scopes and not _padded(config):
         yield _in_modules(
             "cuda_graph_modules hold moe, and expert inputs are not padded to a fixed capacity",
             "Set moe_expert_capacity_factor and turn moe_pad_expert_input_to_capacity on, or capture moe_router.",
             "moe_expert_capacity_factor",
             "moe_pad_expert_input_to_capacity",
         )
+
+
+def _padded(config: EffectiveConfig) -> bool:
+    padded = config.data("moe_pad_expert_input_to_capacity")
+    return bool(padded) and config.data("moe_expert_capacity_factor") is not None
 
 
 def _all_have_experts(config: EffectiveConfig) -> bool:
