@@ -79,7 +79,8 @@ def _per_token(config: EffectiveConfig, cp: int, strict: bool) -> Verdict:
         f"{config.framework.title} asserts the per-token loss, and every rank stops at start"
         if strict
         else f"each of the {cp} ranks divides the loss by its own number of unmasked tokens, so tokens weigh "
-        "differently by the rank they fall on, without an error"
+        "differently by the rank they fall on, without an error. A warning, since how far they are off hangs on the "
+        "masks of the data"
     )
     written = config.value("calculate_per_token_loss").span is not None
     return Verdict(
