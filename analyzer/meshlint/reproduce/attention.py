@@ -197,6 +197,7 @@ def attention_cases(
     stand_in: bool = True,
     error: str = "",
     real_error: str = "",
+    fresh: bool = False,
 ) -> tuple[Case, ...]:
     """Give one failure of attention by the real libraries on GPUs, and by the stand-in elsewhere."""
     found: list[Case] = []
@@ -214,6 +215,7 @@ def attention_cases(
                 runs=REAL_RUNS,
                 tolerance=REAL_TOLERANCE,
                 alike=True,
+                fresh=fresh,
             )
         )
     if stand_in:
@@ -224,6 +226,7 @@ def attention_cases(
                 failing.cp,
                 Arm(failing.stand_in(), happens, error=error),
                 Arm(fixed.stand_in(), Happens.OK),
+                depths=(Depth.SIMULATE, Depth.CPU) if failing.cp > 2 else (Depth.SIMULATE, Depth.CPU, Depth.GPU),
                 prelude=STAND_IN,
                 runs=STAND_IN_RUNS,
             )

@@ -65,7 +65,8 @@ class Case:
     `world` counts ranks. Of the cases of one name the first counts that has the depth asked for and whose `needs`,
     Python modules, can be imported. `prelude` is what both arms begin with; `runs` names whose code runs where that is
     not the arm's alone. `tolerance` is the largest relative error of a right value. `scales`: the arms run on
-    more ranks too. `alike`: an error comes to all ranks alike, before anything was sent, so that they can go on.
+    more ranks too. `alike`: an error comes to all ranks alike, before anything was sent, so that they can go on;
+    `fresh`: each arm wants processes of its own.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Case:
     tolerance: float = 1e-5
     scales: bool = False
     alike: bool = False
+    fresh: bool = False
     source: str = ""
 
     @property

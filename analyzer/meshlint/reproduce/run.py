@@ -112,7 +112,10 @@ class Runner:
                 worlds.setdefault(world, []).append((place, case))
         for world, placed in worlds.items():
             todo = [(place, case, name, arm) for place, case in placed for name, arm in case.arms]
-            texts = [{"text": arm.text, "prelude": case.prelude, "alike": case.alike} for _, case, _, arm in todo]
+            texts = [
+                {"text": arm.text, "prelude": case.prelude, "alike": case.alike, "fresh": case.fresh}
+                for _, case, _, arm in todo
+            ]
             arms: dict[int, list[ArmVerdict]] = {}
             for number, facts in started.run(texts, world, device, self.timeout):
                 place, case, name, arm = todo[number]

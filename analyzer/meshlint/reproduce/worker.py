@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -159,8 +159,8 @@ def brief(flat: Any) -> str:
     return shown if flat.numel() == 1 else f"[{shown}{', ...' if flat.numel() > 4 else ''}]"
 
 
-def rank_main(job: Job, rank: int, out: int, control: int) -> None:
-    """Run arms as one rank, each after a word on `control`, and tell of them on `out`."""
+def rank_main(rank: int, out: int, control: int) -> None:
+    """Run arms as one rank, each after a line on `control`, and tell of them on `out`."""
     die_with_parent()
     sink = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
@@ -171,15 +171,13 @@ def rank_main(job: Job, rank: int, out: int, control: int) -> None:
         while data:
             data = data[os.write(out, data) :]
 
-    while True:
-        word = os.read(control, 32)
-        if not word:
-            os._exit(0)
-        number = int(word)
-        run_arm(job, job["arms"][number], rank, tell, f"{job['folder']}/{job['set']}.{number}")
+    with os.fdopen(control, "rb") as lines:
+        for line in lines:
+            job = json.loads(line)
+            run_arm(job, job["arm"], rank, tell)
 
 
-def run_arm(job: Job, arm: Mapping[str, str], rank: int, tell: Tell, store: str) -> None:
+def run_arm(job: Job, arm: Mapping[str, str], rank: int, tell: Tell) -> None:
     """Run one arm in a fresh default group."""
     import torch
     import torch.distributed as dist
@@ -197,7 +195,7 @@ def run_arm(job: Job, arm: Mapping[str, str], rank: int, tell: Tell, store: str)
         torch.set_default_device(f"cuda:{rank}" if cuda else "cpu")
         dist.init_process_group(
             job["backend"],
-            store=dist.FileStore(store, job["world"]),
+            store=dist.FileStore(job["store"], job["world"]),
             rank=rank,
             world_size=job["world"],
             timeout=timedelta(seconds=INIT_SECONDS),
@@ -300,11 +298,12 @@ class Parent(Exception):  # noqa: N818 - no fault of the arms
 class Ranks:
     """A set of processes, one a rank."""
 
-    def __init__(self, job: Job, number: int) -> None:
+    def __init__(self, shape: tuple[int, str]) -> None:
         """Fork one process a rank."""
-        self.job = {**job, "set": number}
+        self.shape = shape
+        self.job: Job = {}
         self.ranks: list[Rank] = []
-        for rank in range(job["world"]):
+        for rank in range(shape[0]):
             self.ranks.append(self._fork(rank))
 
     def _fork(self, rank: int) -> Rank:
@@ -322,17 +321,21 @@ class Ranks:
                 os.close(other.control)
             os.close(read)
             os.close(order)
-            rank_main(self.job, rank, write, control)
+            rank_main(rank, write, control)
             status = 0
         finally:
             os._exit(status)
 
-    def run(self, number: int) -> tuple[Fact, bool]:
+    def run(self, job: Job) -> tuple[Fact, bool]:
         """Run one arm; give its facts, and whether the processes can be used again."""
+        self.job = job
         began = time.monotonic()
+        text = (json.dumps({name: value for name, value in job.items() if name != "arms"}) + "\n").encode()
         for rank in self.ranks:
             rank.fresh()
-            os.write(rank.control, str(number).encode())
+            rest = text
+            while rest:
+                rest = rest[os.write(rank.control, rest) :]
         self._watch()
         unstarted = [rank for rank in self.ranks if rank.state == "unstarted"]
         seconds = round(time.monotonic() - began, 3)
@@ -342,7 +345,7 @@ class Ranks:
             return {"failure": "the ranks did not come together in time", "seconds": seconds}, False
         facts = {"ranks": [rank.facts() for rank in self.ranks], "seconds": seconds}
         ends = {rank.state for rank in self.ranks}
-        usable = ends == {"finished"} or (ends == {"raised"} and bool(self.job["arms"][number].get("alike")))
+        usable = ends == {"finished"} or (ends == {"raised"} and bool(job["arm"].get("alike")))
         return facts, usable
 
     def _watch(self) -> None:
@@ -401,21 +404,32 @@ class Ranks:
                     os.close(stream)
 
 
-def run_job(job: Job, answer: Tell, sets: Iterator[int]) -> None:
-    """Run the arms of a job in order, in as few sets of processes as their ends allow; `sets` numbers those."""
-    ranks: Ranks | None = None
-    try:
-        for number in range(len(job["arms"])):
-            if ranks is None:
-                ranks = Ranks(job, next(sets))
-            facts, usable = ranks.run(number)
-            if not usable:
-                ranks.end()
-                ranks = None
+class Sets:
+    """Sets of processes, one at a time: what ended well is used again."""
+
+    def __init__(self, folder: str) -> None:
+        """Keep the files of the ranks in `folder`."""
+        self.folder, self.numbers = folder, itertools.count()
+        self.ranks: Ranks | None = None
+
+    def run(self, job: Job, answer: Tell) -> None:
+        """Run the arms of a job in order."""
+        shape = (job["world"], job["device"])
+        for number, arm in enumerate(job["arms"]):
+            if self.ranks is not None and (arm.get("fresh") or self.ranks.shape != shape):
+                self.end()
+            if self.ranks is None:
+                self.ranks = Ranks(shape)
+            facts, usable = self.ranks.run(dict(job, arm=arm, store=f"{self.folder}/{next(self.numbers)}"))
+            if not usable or arm.get("fresh"):
+                self.end()
             answer(dict(facts, arm=number))
-    finally:
-        if ranks is not None:
-            ranks.end()
+
+    def end(self) -> None:
+        """End the processes there are."""
+        if self.ranks is not None:
+            self.ranks.end()
+        self.ranks = None
 
 
 def versions(modules: list[str]) -> dict[str, str]:
@@ -490,7 +504,8 @@ def main() -> int:
     import torch.distributed as dist
 
     torch.set_num_threads(1)
-    folder, sets = tempfile.mkdtemp(prefix="meshlint-"), itertools.count()
+    folder = tempfile.mkdtemp(prefix="meshlint-")
+    sets = Sets(folder)
     try:
         first = json.loads(read_line())
         answer({"versions": versions(first["modules"]), "cards": cards(), "gloo": dist.is_gloo_available()})
@@ -499,12 +514,13 @@ def main() -> int:
             if not line:
                 return 0
             try:
-                run_job(dict(json.loads(line), folder=folder), answer, sets)
+                sets.run(json.loads(line), answer)
             except OSError as error:
                 answer({"fault": sentence(error)})
     except Parent:
         return 1
     finally:
+        sets.end()
         shutil.rmtree(folder, ignore_errors=True)
 
 

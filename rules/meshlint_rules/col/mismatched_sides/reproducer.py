@@ -93,9 +93,9 @@ REPRODUCER = Reproducer(
         ),
         Case(
             "source-much-longer",
-            "the source broadcasts 64 Mi elements and the receiver takes 32 Mi",
+            "the source broadcasts 64 Mi elements and the receiver takes 32 Mi: half arrives, and the source hangs",
             2,
-            Arm(_lengths(64 * MILLION, 32 * MILLION), Happens.HANG),
+            Arm(_lengths(64 * MILLION, 32 * MILLION), Happens.WRONG),
             fixed(_lengths(64 * MILLION, 64 * MILLION)),
             depths=(Depth.GPU,),
         ),

@@ -46,6 +46,7 @@ REPRODUCER = Reproducer(
             Setting("p2p", before=BACK),
             Happens.CRASH,
             stand_in=False,
+            fresh=True,
         ),
     ),
     missing="the assertions are megatron-core's and Transformer Engine's own",

@@ -9,6 +9,7 @@ from meshlint.reproduce.upstream import MEGATRON_NEEDS, MEGATRON_RUNS
 BUILD = """\
 from megatron.core import parallel_state
 
+parallel_state.destroy_model_parallel()
 parallel_state.initialize_model_parallel(context_parallel_size=2, hierarchical_context_parallel_sizes={sizes})
 built = parallel_state.get_hierarchical_context_parallel_groups()
 check("levels", len(built), 2)
