@@ -3,7 +3,8 @@
     MESHLINT_UPSTREAM=/path/to/checkouts python tests/tools/recall.py --save recall.json
     python tests/tools/matrix.py recall.json > docs/matrix.md
 
-Where no real launch could carry the fault, the fixtures of that surface stand in.
+Where no real launch could carry the fault, the fixtures of that surface stand in. With `docs/matrix.md` itself in place
+of `recall.json`, what fires on real launches stays as it is there, and all else is made anew.
 """
 
 from __future__ import annotations
@@ -53,15 +54,52 @@ below why a rule has nothing to say there. This page is made by `tests/tools/mat
 """
 
 
-def matrix(trials: Sequence[Trial]) -> str:
+Form = tuple[str, str]
+Fires = Mapping[tuple[str, Form], int]
+"""On how many real launches of a surface a rule fires."""
+
+
+def of_trials(trials: Sequence[Trial]) -> Fires:
+    """Count what was caught."""
+    found: dict[tuple[str, Form], int] = {}
+    for trial in trials:
+        cell = (trial.code, (trial.surface, trial.framework))
+        found[cell] = found.get(cell, 0) + (trial.result == "caught")
+    return found
+
+
+def of_page(text: str) -> Fires:
+    """Read what an earlier page says."""
+    rows = table(text)
+    cells = {(code, form): cell for code, row in rows.items() for form, cell in row.items()}
+    fires = {at: int(cell[7:-1]) for at, cell in cells.items() if cell.startswith("fires (")}
+    return {at: fires.get(at, 0) for at in cells}
+
+
+def table(text: str) -> dict[str, dict[Form, str]]:
+    """Give the cells of a page, by rule and surface."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.split("\n") if line.startswith("|")]
+    forms = {f"{surface} {framework}": (surface, framework) for surface, framework in FORMS}
+    columns = [forms[name] for name in rows[0][1:]]
+    return {row[0]: dict(zip(columns, row[1:], strict=True)) for row in rows[2:]}
+
+
+def reasons_of(text: str) -> dict[str, str]:
+    """Give the reasons of a page, by number."""
+    lines = text.partition("\nReasons:\n")[2].strip().split("\n")
+    return {number: reason for number, _, reason in (line.partition(". ") for line in lines)}
+
+
+def matrix(fires: Fires) -> str:
     """Give the page."""
-    columns = [form for form in FORMS if any((t.surface, t.framework) == form for t in trials) or _any_fixture(form)]
+    columns = [form for form in FORMS if any(at == form for _, at in fires) or _any_fixture(form)]
     reasons: dict[str, int] = {}
     head = [f"{surface} {framework}" for surface, framework in columns]
     lines = [INTRO, f"| rule | {' | '.join(head)} |", f"| --- |{' --- |' * len(columns)}"]
-    codes = [rule.code for rule in rules() if rule.code in _codes()]
+    judged = {code for code, _ in fires} or _codes()
+    codes = [rule.code for rule in rules() if rule.code in judged]
     for code in codes:
-        cells = [_cell(code, form, trials, reasons) for form in columns]
+        cells = [_cell(code, form, fires, reasons) for form in columns]
         lines.append(f"| {code} | {' | '.join(cells)} |")
     lines += ["", "Reasons:", ""]
     lines += [f"{number}. {reason}" for reason, number in reasons.items()]
@@ -72,20 +110,24 @@ def _codes() -> set[str]:
     return {fault.code for fault in FAULTS} | {"CFG001", "HCP009", "PKD008"}
 
 
-def _cell(code: str, form: tuple[str, str], trials: Sequence[Trial], reasons: dict[str, int]) -> str:
-    mine = [t for t in trials if t.code == code and (t.surface, t.framework) == form]
-    caught = sum(t.result == "caught" for t in mine)
+def _cell(code: str, form: Form, fires: Fires, reasons: dict[str, int]) -> str:
+    caught = fires.get((code, form), 0)
     if caught:
         return f"fires ({caught})"
-    if _has_fixtures(code, form):
+    if has_fixtures(code, form):
         return "fixture"
-    told = next((t.told for t in mine if t.result in ("unfit", "stopped", "missed")), "")
-    reason = _nothing_to_say(code, form[1]) or told or "no launch of this surface writes the settings"
+    reason = nothing_to_say(code, form[1]) or NOT_PROVED
     return str(reasons.setdefault(_sentence(reason), len(reasons) + 1))
 
 
-def _nothing_to_say(code: str, name: str) -> str:
-    """Say why a rule has nothing to say of a framework: a fact of it, or a setting that it has no key for."""
+NOT_PROVED = "not proved yet: no real launch carried the fault, and no fixture of this surface does"
+
+
+def nothing_to_say(code: str, name: str) -> str:
+    """Say why a rule has nothing to say of a framework: a fact of it, or a setting that it has no key for.
+
+    Empty where it has something to say.
+    """
     known = REASONS.get(code, {}).get(name, "") or ALONE.get(code, "")
     fault = next((f for f in FAULTS if f.code == code), None)
     if known or fault is None:
@@ -96,7 +138,7 @@ def _nothing_to_say(code: str, name: str) -> str:
 
 
 ALONE: Mapping[str, str] = {
-    "CFG001": "assignments in Python are no list of keys; verl's own YAML and Megatron-Bridge's are not proved yet",
+    "CFG001": "assignments in Python are no list of keys, nor are the words of a Megatron-Bridge command",
     "HCP009": "Megatron-Bridge's load helper is called in Python only",
     "PKD008": "a pad is computed in Megatron-Bridge recipes only",
 }
@@ -106,21 +148,28 @@ def _sentence(text: str) -> str:
     return text + ("" if text.endswith(".") else ".")
 
 
-def _has_fixtures(code: str, form: tuple[str, str]) -> bool:
+def has_fixtures(code: str, form: Form) -> bool:
+    """Say whether the rule's fixtures of a surface are both good and bad."""
     kinds = {case.good for case in testing.cases(FIXTURES, [code]) if _is_of(case, form)}
     return kinds == {True, False}
 
 
-def _any_fixture(form: tuple[str, str]) -> bool:
+def _any_fixture(form: Form) -> bool:
     return any(_is_of(case, form) for case in testing.cases(FIXTURES))
 
 
-def _is_of(case: testing.Case, form: tuple[str, str]) -> bool:
+def _is_of(case: testing.Case, form: Form) -> bool:
     endings = ENDINGS.get(form[0])
     fits = endings is None or case.path.is_dir() or case.path.suffix in endings
     names = ("bridge_recipe", "bridge_load", "bridge_provider") if form[0] == "bridge-recipe" else (FORMS[form],)
     return fits and case.path.stem.startswith(names)
 
 
+def _fires(file: Path | None) -> Fires:
+    if file is None:
+        return {}
+    return of_page(file.read_text("utf-8")) if file.suffix == ".md" else of_trials(load(file))
+
+
 if __name__ == "__main__":
-    sys.stdout.write(matrix(load(Path(sys.argv[1])) if len(sys.argv) > 1 else ()))
+    sys.stdout.write(matrix(_fires(Path(sys.argv[1]) if len(sys.argv) > 1 else None)))
