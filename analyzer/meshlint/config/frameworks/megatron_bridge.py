@@ -315,6 +315,14 @@ def _vision_splits(config: EffectiveConfig, value: Value) -> Value:
     return derived_from(True, "the provider of Qwen3-VL turns it on", model, tp)
 
 
+def _trains(config: EffectiveConfig) -> Value | None:
+    """Derive `training`: a program that builds groups from a provider, or loads a model, may do anything with it."""
+    entry = config.launch.entry
+    if entry in ("provider", "load"):
+        return unknown("whether a program that makes its own model trains it is not followed")
+    return None
+
+
 def _on(value: Value) -> bool:
     try:
         return as_bool(value.data) is True
@@ -368,7 +376,7 @@ FRAMEWORK = Framework(
         *_KEYS,
     ),
     defaults=DEFAULTS,
-    derive={"packed_sequences": _packs, **dict.fromkeys(_BRIDGES_SET, _set_by_bridge)},
+    derive={"packed_sequences": _packs, "training": _trains, **dict.fromkeys(_BRIDGES_SET, _set_by_bridge)},
     amend={
         **AMEND,
         "expert_tensor_parallel_size": _expert_tp,
