@@ -43,11 +43,9 @@ class Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Name the nearest verb for one that does not exist."""
         if args and args[0] not in VERBS and not args[0].startswith("-"):
-            from difflib import get_close_matches
+            from meshlint.words import meant
 
-            near = get_close_matches(args[0], VERBS, 1)
-            hint = f"did you mean `{near[0]}`?" if near else f"there are: {', '.join(VERBS)}."
-            raise click.UsageError(f"there is no verb `{args[0]}`; {hint}", ctx)
+            raise click.UsageError(f"there is no verb `{args[0]}`{meant(args[0], VERBS)}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
