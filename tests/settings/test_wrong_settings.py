@@ -13,7 +13,7 @@ from meshlint.settings.read import load
 WRONG = {
     "a library misspelt": ('\n[versions]\nmegatron-cor = "1"\n', 3, "did you mean `megatron-core`?"),
     "a library misspelt, dotted": ('\nversions.megatron-cor = "1"\n', 2, "did you mean `megatron-core`?"),
-    "no version": ('versions = {torch = "abc"}\n', 1, "neither a version of torch nor a specifier"),
+    "no version": ('versions = {torch = "abc"}\n', 1, "for torch, `abc` is neither a version nor a specifier"),
     "a version that is a number": ("[versions]\ntorch = 2\n", 2, "`versions` must be a table of strings"),
     "a GPU that is none": ('\ngpu = "H1000"\n', 2, "there is no GPU `H1000`; did you mean `H100`?"),
     "a pattern to exclude left open": ('\nexclude = ["a/["]\n', 2, "opens a `[`"),

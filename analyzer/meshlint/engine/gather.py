@@ -51,6 +51,7 @@ def context_of(scope: Scope, options: Options) -> Context:
         files=scope.files,
         environment={**environment, **options.environment},
         pins=pins,
+        named=scope.named,
     )
 
 
@@ -72,8 +73,8 @@ def _check_gpu(name: str, source: str) -> None:
 
 
 def _pin(library: str, text: str, source: str, place: str) -> Pin:
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-    from packaging.version import InvalidVersion, Version
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import Version
 
     from meshlint.config.pins.tables import RELEASES, library_of
 
@@ -86,9 +87,9 @@ def _pin(library: str, text: str, source: str, place: str) -> Pin:
         SpecifierSet(specifier)
         if specifier == f"=={text}":
             Version(text)
-    except (InvalidSpecifier, InvalidVersion):
+    except ValueError:  # an InvalidSpecifier, an InvalidVersion, or a number of thousands of digits
         raise UsageError(
-            f"{place}: `{text}` is neither a version of {library} nor a specifier set such as `>=0.15`"
+            f"{place}: for {library}, `{text[:80]}` is neither a version nor a specifier set such as `>=0.15`"
         ) from None
     origin = Origin(Kind.OPTION, text=f"{source} {library}={text}", note=source)
     return Pin(library, specifier, Value(State.SET, text, (origin,)))
@@ -129,7 +130,7 @@ def entries(scope: Scope, context: Context, failures: list[str], tick: Tick | No
         sentence = (
             f"meshlint reads launches from the first {MAX_ENTRIES:,} files of a run; {len(kept) - MAX_ENTRIES:,} more"
         )
-        context.problem(Span(kept[MAX_ENTRIES][0], 1), f"{sentence}, from this one on, are not read")
+        context.problem(Span(kept[MAX_ENTRIES][0], 1), f"{sentence}, from this one on, are not read", bound=True)
     return [found[key] for key in kept[:MAX_ENTRIES]]
 
 
@@ -191,7 +192,7 @@ def _grouped(
                 sentence = (
                     f"meshlint judges the first {MAX_LAUNCHES:,} launches of one file; what stands here and behind"
                 )
-                context.problem(launch.place, f"{sentence} it is not judged")
+                context.problem(launch.place, f"{sentence} it is not judged", bound=True)
                 break
             grouped.setdefault((launch.identity, launch.framework), []).append(overlay(launch, options))
     except Unreadable as error:
@@ -229,11 +230,17 @@ def _folder(cwd: Path, tree: Tree) -> str:
 
 
 def missing_program(words: Sequence[str], cwd: Path) -> str | None:
-    """Give the program file that a command names and that is not there, or None."""
+    """Give the program file that a command names and that is not there, or None.
+
+    A framework's own entry point without a folder may lie wherever the command is started.
+    """
     from meshlint.config.commands.argv import program_file
+    from meshlint.config.commands.megatron_lm import is_entry
 
     file = program_file(words)
-    return file if file is not None and not os.path.lexists(cwd / file) else None
+    if file is None or is_entry(file):
+        return None
+    return file if not os.path.lexists(cwd / file) else None
 
 
 def overlay(launch: Launch, options: Options) -> Launch:
@@ -262,6 +269,7 @@ def unreadable(scope: Scope, context: Context) -> Iterator[Problem]:
             yield Problem(Span(error.path, error.line, error.column), error.sentence)
     for folder in scope.closed:
         yield Problem(Span(folder, 1), "the folder cannot be listed")
+    yield from (Problem(Span(path, 1), sentence) for path, sentence in scope.unused)
 
 
 SUFFIXES: Sequence[str] = (".yaml", ".yml", ".sh", ".bash", ".sbatch", ".slurm", ".sub", ".toml", ".py")
