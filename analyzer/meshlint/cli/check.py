@@ -13,6 +13,7 @@ import click
 from meshlint.cli.common import WithCommand, engine_options, given, no_launch, settings_for, shared
 from meshlint.finding import Report, Severity
 
+DIFF_MODES = ("all", "file", "context", "added")
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github")
 
 
@@ -23,6 +24,14 @@ FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github")
 @click.option("--output", "outputs", multiple=True, metavar="FORMAT=FILE", help="Write a format to a file, besides.")
 @click.option("--fail-level", type=click.Choice([s.value for s in Severity]), help="Exit with 1 from this severity on.")
 @click.option("--require-launch", is_flag=True, help="Exit with 2 where no launch is found.")
+@click.option("--diff", "base", metavar="BASE", help="Tell only what the change since this git revision causes.")
+@click.option("--diff-file", metavar="PATCH", help="Tell only what this unified diff causes; `-` reads it from stdin.")
+@click.option(
+    "--diff-mode",
+    type=click.Choice(DIFF_MODES),
+    default="all",
+    help="Of what a change causes: all, what touches a changed file, a hunk, or an added line.",
+)
 @click.option("--no-cache", is_flag=True, help="Judge everything anew.")
 @click.option("--verbose", is_flag=True, help="Show for each launch what was not judged, and why.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the text.")
@@ -33,7 +42,6 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
     Nothing is run: `meshlint check -- torchrun ... pretrain_gpt.py ...` judges that very command in this environment.
     """
     from meshlint.engine.options import UsageError
-    from meshlint.engine.run import check, check_command
 
     # Trees, spans and values hold almost no cycles: walking them over and over costs a third of a run.
     gc.disable()
@@ -45,13 +53,45 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
     try:
         if words is not None and paths:
             raise UsageError("give paths, or a command behind `--`, not both")
-        report = check(paths, options) if words is None else check_command(words, options)
+        report = _judge(paths, words, options, values)
     except UsageError as error:
         raise click.UsageError(str(error)) from None
     _print(report, values["form"], _colour(values["color"]), values["verbose"])
     for form, file in targets:
         _write(report, form, file)
-    return _status(report, values["fail_level"] or settings.fail_level, values["require_launch"], words is not None)
+    level = values["fail_level"] or settings.fail_level
+    if values["base"] or values["diff_file"]:
+        return _failed(report, level)
+    return _status(report, level, values["require_launch"], words is not None)
+
+
+def _judge(paths: tuple[str, ...], words: tuple[str, ...] | None, options: Any, values: dict[str, Any]) -> Report:
+    """Judge paths, a command, or what a change causes; raises UsageError."""
+    from meshlint.engine.options import UsageError
+    from meshlint.engine.run import check, check_command
+
+    base, file = values["base"], values["diff_file"]
+    if base is None and file is None:
+        return check(paths, options) if words is None else check_command(words, options)
+    if base is not None and file is not None:
+        raise UsageError("give --diff or --diff-file, not both")
+    if words is not None:
+        raise UsageError("a change is that of paths, not of a command behind `--`")
+    from meshlint.engine.change import Asked, check_change
+
+    return check_change(paths, options, Asked(base or "", _patch(file), values["diff_mode"]))
+
+
+def _patch(file: str | None) -> str | None:
+    """Read a diff; raises UsageError where it cannot be read."""
+    if file is None:
+        return None
+    if file == "-":
+        return sys.stdin.buffer.read().decode("utf-8", "replace")
+    try:
+        return Path(file).read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise click.UsageError(f"--diff-file {file}: it cannot be read: {error.strerror}") from None
 
 
 def _targets(outputs: tuple[str, ...]) -> list[tuple[str, Path]]:
@@ -122,13 +162,19 @@ def _tell_failures(report: Report) -> None:
         click.echo(f"meshlint: internal error: {clean(failure)}", err=True)
 
 
-def _status(report: Report, fail_level: str, require_launch: bool, of_command: bool = False) -> int:
+def _failed(report: Report, fail_level: str) -> int:
+    """Give the exit status by the findings alone, and 3 for a fault of meshlint."""
     if report.failures:
         _tell_failures(report)
         return 3
     least = Severity(fail_level).rank
-    if any(f.severity.rank >= least and not f.suppressed and not f.baselined for f in report.findings):
-        return 1
+    return int(any(f.severity.rank >= least and not f.suppressed and not f.baselined for f in report.findings))
+
+
+def _status(report: Report, fail_level: str, require_launch: bool, of_command: bool = False) -> int:
+    status = _failed(report, fail_level)
+    if status:
+        return status
     if not report.coverage:
         looked = "the command behind `--` is no launch that meshlint knows"
         if not of_command:

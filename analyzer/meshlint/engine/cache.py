@@ -71,7 +71,9 @@ def key(place: Path, scope: Scope, asked: Iterable[str]) -> Key:
         str(scope.root),
         *map(str, scope.roots),
     )
-    for part in (*surroundings, "\1", *asked, "\1", *scope.files, "\1", *scope.asked, "\1", *sorted(scope.named)):
+    replaced = (f"{path}\1{text}" for path, text in sorted(scope.replaced.items()))
+    lists = ("\1", *scope.files, "\1", *scope.asked, "\1", *sorted(scope.named), "\1", *replaced)
+    for part in (*surroundings, "\1", *asked, *lists):
         digest.update(part.encode("utf-8", "surrogatepass"))
         digest.update(b"\0")
     return Key(place / f"{digest.hexdigest()[:40]}.json", time.time())

@@ -47,7 +47,7 @@ def context_of(scope: Scope, options: Options) -> Context:
     given = {lib: _pin(lib, text, "--pin", "--pin") for lib, text in options.pins.items()}
     pins = tuple({**in_file, **given}.values())
     return Context(
-        tree=Tree(scope.root, scope.roots),
+        tree=Tree(scope.root, scope.roots, scope.replaced),
         files=scope.files,
         environment={**environment, **options.environment},
         pins=pins,
@@ -156,6 +156,8 @@ def _there(path: str, scope: Scope, context: Context) -> bool:
     file = context.tree.root / path
     if path in scope.named:
         return True
+    if path in scope.replaced:
+        return scope.replaced[path] is not None
     if not file.is_symlink():
         return file.exists()
     try:

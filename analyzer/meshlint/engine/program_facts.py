@@ -63,13 +63,17 @@ def facts_of_files(paths: Sequence[str], context: Context, folder: Path | None, 
     pack = None if folder is None else _pack(folder, context.tree)
     known = {} if pack is None else load(pack)
     stamps = {path: stamp for path in paths if (stamp := _stamp(context.tree, path)) is not None}
-    fresh = [path for path, stamp in stamps.items() if path not in known or known[path][0] != stamp]
+    fresh = [
+        path
+        for path, stamp in stamps.items()
+        if path not in known or known[path][0] != stamp or path in context.tree.replaced
+    ]
     rows = {**known, **_read(fresh, known, context, tick)}
     rows = {path: rows[path] for path in stamps if path in rows}
     for path in fresh:
         if path in rows:
             rows[path] = (_trusted(stamps[path], began), *rows[path][1:])
-    if pack is not None and (fresh or rows.keys() != known.keys()):
+    if pack is not None and not context.tree.replaced and (fresh or rows.keys() != known.keys()):
         store(pack, rows)
     return Facts(rows)
 
@@ -78,7 +82,7 @@ def _read(fresh: list[str], known: Mapping[str, Row], context: Context, tick: Ti
     """Read files that are not known as they are; a text that is the same after all keeps its facts."""
 
     def work(part: Sequence[str], here: bool) -> dict[str, Row]:
-        tree = Tree(context.tree.root, context.tree.roots)
+        tree = Tree(context.tree.root, context.tree.roots, context.tree.replaced)
         found: dict[str, Row] = {}
         for place, path in enumerate(part):
             if here and tick is not None:
@@ -106,6 +110,8 @@ def _row(tree: Tree, path: str, known: Row | None) -> Row | None:
 
 
 def _stamp(tree: Tree, path: str) -> Stamp | None:
+    if path in tree.replaced:
+        return None if tree.replaced[path] is None else (0, 0, 0, 0)
     try:
         found = tree.locate(path).stat()
     except (OSError, ValueError, Unreadable):

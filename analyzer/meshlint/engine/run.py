@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 def check(paths: Sequence[str], options: Options) -> Report:
     """Judge every launch, and the program, under the given paths. Raises UsageError for what cannot be asked."""
     scope = scope_of(paths, options)
+    return with_sources(scope, judged(scope, options))
+
+
+def judged(scope: Scope, options: Options) -> Report:
+    """Judge a scope, or take the report of an equal run out of the cache; raises UsageError."""
     where = _key(scope, options) if options.cache else None
     report = _cached(where, scope)
     if report is None:
@@ -26,6 +31,11 @@ def check(paths: Sequence[str], options: Options) -> Report:
 
         report, looked = check_scope(scope, options)
         _keep(where, scope, looked, report)
+    return report
+
+
+def with_sources(scope: Scope, report: Report) -> Report:
+    """Give a report with the text of every file that it speaks of."""
     return replace(report, sources=dict(_sources(scope, report)))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,6 +47,8 @@ class Scope:
     closed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     unused: tuple[tuple[str, str], ...] = ()
+    replaced: Mapping[str, str | None] = field(default_factory=dict)
+    """Files to read as something else than they are, as in `Tree`."""
 
 
 @dataclass(slots=True)

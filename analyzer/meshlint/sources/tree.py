@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -54,10 +54,15 @@ class Text:
 
 @dataclass(slots=True)
 class Tree:
-    """The files that may be read: everything under `roots`; paths are shown relative to `root`."""
+    """The files that may be read: everything under `roots`; paths are shown relative to `root`.
+
+    `replaced` gives the text of paths, as shown, that are to be read as something else than they are: the other side
+    of a change; None where no file is there.
+    """
 
     root: Path
     roots: tuple[Path, ...]
+    replaced: Mapping[str, str | None] = field(default_factory=dict)
     _texts: dict[Path, Text | Unreadable] = field(default_factory=dict)
     _places: dict[str, Path | str] = field(default_factory=dict)
     _folders: dict[str, str] = field(default_factory=dict)
@@ -145,6 +150,8 @@ class Tree:
         """Give a file's text with bytes that are no UTF-8 replaced, to ask what it speaks of; else nothing."""
         try:
             file = self.locate(path)
+            if self.replaced and self._shown(str(file)) in self.replaced:
+                return self.replaced[self._shown(str(file))] or ""
             if not file.is_file() or file.stat().st_size > MAX_BYTES:
                 return ""
             return file.read_bytes().decode("utf-8", errors="replace")
@@ -165,7 +172,10 @@ class Tree:
     def exists(self, path: str | Path, beside: str = "") -> bool:
         """Say whether a readable file is there."""
         try:
-            return self.locate(path, beside).is_file()
+            file = self.locate(path, beside)
+            if self.replaced and self._shown(str(file)) in self.replaced:
+                return self.replaced[self._shown(str(file))] is not None
+            return file.is_file()
         except Unreadable:
             return False
 
@@ -178,6 +188,9 @@ class Tree:
 
     def _load(self, file: Path) -> Text | Unreadable:
         shown = self.shown(file)
+        if shown in self.replaced:
+            text = self.replaced[shown]
+            return Unreadable(shown, "there is no such file") if text is None else Text(shown, file, text)
         try:
             status = os.stat(file)
             if not stat.S_ISREG(status.st_mode):

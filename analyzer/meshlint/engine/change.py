@@ -1,0 +1,180 @@
+"""A change judged by both of its sides: what it causes is what is found after it and not before.
+
+The side before is the tree as it is now with the diff undone in memory; nothing is checked out or written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from meshlint.engine.options import Options, UsageError
+from meshlint.engine.run import judged, scope_of, with_sources
+from meshlint.finding import Finding, Related, Report
+from meshlint.place import Span
+from meshlint.sources.discover import Scope, repository
+from meshlint.sources.git import run_git
+from meshlint.sources.patch import MAX_BYTES, FileChange, Patch, PatchError, read_patch, undo
+from meshlint.sources.tree import Tree
+
+MODES = ("all", "file", "context", "added")
+"""Which of the findings that a change causes are told: all; those with a place in a changed file; in a hunk with its
+context; on an added line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A change that a person asked about: a revision to compare with, or a diff as text; `mode` is one of MODES."""
+
+    base: str = ""
+    text: str | None = None
+    mode: str = "all"
+
+
+def check_change(paths: Sequence[str], options: Options, asked: Asked) -> Report:
+    """Judge what a change causes. Raises UsageError for a revision or a diff that cannot be used."""
+    scope = scope_of(paths, options)
+    top = _top(scope, options.cwd)
+    text = asked.text if asked.text is not None else _diff(top, asked.base)
+    if text is None:
+        note = f"`{asked.base}`, or what both share, is not in this checkout (a shallow clone?): all findings are told"
+        report = judged(scope, options)
+        return with_sources(scope, replace(report, notes=(*report.notes, note)))
+    try:
+        patch = _shown(read_patch(text), top, scope)
+        contents = undo(patch, Tree(scope.root, scope.roots))
+    except PatchError as error:
+        raise UsageError(str(error)) from None
+    report = judged(scope, options)
+    if not patch.files:
+        return with_sources(scope, replace(report, findings=()))
+    before = judged(_before(scope, contents), replace(options, tick=None))
+    fresh = _fresh(report.findings, before.findings, patch, _lines(scope, contents))
+    told = [_placed(finding, patch) for finding in fresh if _within(finding, patch, asked.mode)]
+    return with_sources(scope, replace(report, findings=tuple(sorted(told, key=lambda f: f.sort_key))))
+
+
+def _top(scope: Scope, cwd: Path) -> Path:
+    """Give the folder that a diff's paths count from: the top of the checkout, else the current folder."""
+    return repository(scope.root) or repository(cwd) or cwd
+
+
+def _diff(top: Path, base: str) -> str | None:
+    """Give the diff from the last common commit to the files as they are; None where git cannot tell.
+
+    Raises UsageError outside of a checkout.
+    """
+    if repository(top) is None:
+        raise UsageError("--diff wants a git checkout; --diff-file takes a diff from anywhere")
+    if base.startswith("-"):
+        raise UsageError(f"`{base}` is no revision")
+    commit = run_git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}")
+    if commit is None and run_git(top, "rev-parse", "--is-shallow-repository") != b"true\n":
+        raise UsageError(f"there is no revision `{base}` in this checkout")
+    shared = run_git(top, "merge-base", commit.decode().strip(), "HEAD") if commit is not None else None
+    if shared is None:
+        return None
+    words = ("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/")
+    raw = run_git(top, "diff", *words, "--ignore-submodules", shared.decode().strip(), "--")
+    if raw is None:
+        return None
+    if len(raw) > MAX_BYTES:
+        raise UsageError(
+            f"the change since `{base}` is a diff of {len(raw):,} bytes; meshlint reads at most {MAX_BYTES:,}"
+        )
+    return raw.decode("utf-8", "replace")
+
+
+def _shown(patch: Patch, top: Path, scope: Scope) -> Patch:
+    """Give the change with paths as they are shown, without files outside of what may be read."""
+    tree = Tree(scope.root, scope.roots)
+
+    def shown(path: str) -> str:
+        return tree.shown(Path(os.path.join(top, path))) if path else ""  # noqa: PTH118 - the form that `shown` wants
+
+    files = (replace(file, path=shown(file.path), before=shown(file.before)) for file in patch.files)
+    return Patch(tuple(file for file in files if not Path(file.path or file.before).is_absolute()))
+
+
+def _before(scope: Scope, contents: Mapping[str, str | None]) -> Scope:
+    """Give the scope before the change: files that it removed are there, those that it added are not."""
+    gone = {path for path, text in contents.items() if text is None}
+    back = {path for path, text in contents.items() if text is not None}
+
+    def files(now: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted((set(now) | set(more)) - gone))
+
+    whole = set(scope.asked) == set(scope.files)
+    return replace(
+        scope,
+        files=files(scope.files, back),
+        asked=files(scope.asked, back if whole else ()),
+        named=frozenset(scope.named - gone),
+        replaced=contents,
+    )
+
+
+def _lines(scope: Scope, contents: Mapping[str, str | None]) -> Callable[[Span, bool], str]:
+    """Give a function that tells the text of a place's line, after the change or before it."""
+    sides = (Tree(scope.root, scope.roots, contents), Tree(scope.root, scope.roots))
+
+    def line(span: Span, now: bool) -> str:
+        text = sides[now].peek(span.path).split("\n")
+        return text[span.line - 1].strip() if 0 < span.line <= len(text) else ""
+
+    return line
+
+
+def _fresh(
+    now: Sequence[Finding], before: Sequence[Finding], patch: Patch, line: Callable[[Span, bool], str]
+) -> Iterator[Finding]:
+    """Give the findings that were not there before; one that merely moved was, and so was one of a renamed file."""
+    known = Counter(f.fingerprint for f in before if not f.suppressed)
+    moved = Counter((f.code, f.span.path, line(f.span, False)) for f in before if not f.suppressed)
+    former = patch.former
+    for finding in now:
+        if known[finding.fingerprint] > 0:
+            known[finding.fingerprint] -= 1
+            continue
+        was = (finding.code, former.get(finding.span.path, ""), line(finding.span, True))
+        if was[1] and moved[was] > 0:
+            moved[was] -= 1
+            continue
+        yield finding
+
+
+def _places(finding: Finding) -> tuple[Span, ...]:
+    return (finding.span, *(related.span for related in finding.related))
+
+
+def _within(finding: Finding, patch: Patch, mode: str) -> bool:
+    tests: Mapping[str, Callable[[Span], bool]] = {
+        "all": lambda span: True,
+        "file": lambda span: patch.of(span.path) is not None,
+        "context": lambda span: _in_hunk(span, patch.of(span.path)),
+        "added": lambda span: _is_added(span, patch.of(span.path)),
+    }
+    return any(tests[mode](span) for span in _places(finding))
+
+
+def _in_hunk(span: Span, change: FileChange | None) -> bool:
+    return change is not None and any(first <= span.line <= last for first, last in change.hunks)
+
+
+def _is_added(span: Span, change: FileChange | None) -> bool:
+    return change is not None and span.line in change.added
+
+
+def _placed(finding: Finding, patch: Patch) -> Finding:
+    """Put a finding on the changed line that took part in it; the place of the fault is then a related one."""
+    if _is_added(finding.span, patch.of(finding.span.path)):
+        return finding
+    at = next((r for r in finding.related if _is_added(r.span, patch.of(r.span.path))), None)
+    if at is None:
+        return finding
+    others = tuple(r for r in finding.related if r is not at)
+    label = "the fault is here, and the change causes it"
+    return replace(finding, span=at.span, related=(Related(finding.span, label), *others))

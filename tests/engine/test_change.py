@@ -1,0 +1,189 @@
+"""`check --diff` and `--diff-file` tell what a change causes, and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import CommandLine
+
+FLAGS = (
+    "--num-layers 4",
+    "--hidden-size 1024",
+    "--num-attention-heads 16",
+    "--seq-length 4096",
+    "--max-position-embeddings 4096",
+    "--micro-batch-size 1",
+    "--global-batch-size 16",
+    "--context-parallel-size 4",
+)
+FAULT = "--cp-comm-type a2a+p2p"
+
+
+def script(*more: str, head: str = "") -> str:
+    lines = "\n".join(f"    {flag}" for flag in (*FLAGS, *more))
+    return f'#!/bin/bash\n{head}ARGS=(\n{lines}\n)\ntorchrun --nproc-per-node 8 pretrain_gpt.py "${{ARGS[@]}}"\n'
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
+    done = subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a checkout with one faulty launch that was there before, and a right one."""
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "old.sh").write_text(script(FAULT))
+    (folder / "run.sh").write_text(script())
+    git(folder, "add", ".")
+    git(folder, "commit", "-q", "-m", "first")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_only_what_the_change_causes_is_told(checkout: Path, meshlint: CommandLine) -> None:
+    (checkout / "run.sh").write_text(script(FAULT))
+    run = meshlint("check", "--diff", "HEAD", "--format", "concise")
+    assert run.status == 1
+    assert [line.split(":")[:2] for line in run.out.splitlines()] == [["run.sh", "11"]]
+
+
+def test_a_finding_that_moved_is_not_new(checkout: Path, meshlint: CommandLine) -> None:
+    (checkout / "old.sh").write_text(script(FAULT, head="# one\n# two\n"))
+    run = meshlint("check", "--diff", "HEAD", "--format", "concise")
+    assert (run.status, run.out) == (0, "")
+
+
+def test_a_finding_in_a_renamed_file_is_not_new(checkout: Path, meshlint: CommandLine) -> None:
+    git(checkout, "mv", "old.sh", "newer.sh")
+    run = meshlint("check", "--diff", "HEAD", "--format", "concise")
+    assert (run.status, run.out) == (0, "")
+
+
+def test_words_alone_pass_in_silence(checkout: Path, meshlint: CommandLine) -> None:
+    (checkout / "README.md").write_text("words\n")
+    git(checkout, "add", ".")
+    run = meshlint("check", "--diff", "HEAD", "--format", "concise")
+    assert (run.status, run.out, run.err) == (0, "", "")
+
+
+def test_no_change_tells_nothing(checkout: Path, meshlint: CommandLine) -> None:
+    run = meshlint("check", "--diff", "HEAD", "--format", "concise")
+    assert (run.status, run.out) == (0, "")
+
+
+def test_the_change_counts_from_what_both_sides_share(checkout: Path, meshlint: CommandLine) -> None:
+    git(checkout, "checkout", "-q", "-b", "topic")
+    (checkout / "run.sh").write_text(script(FAULT))
+    git(checkout, "commit", "-q", "-a", "-m", "topic")
+    git(checkout, "checkout", "-q", "main")
+    (checkout / "old.sh").write_text(script())
+    git(checkout, "commit", "-q", "-a", "-m", "mend it on main")
+    git(checkout, "checkout", "-q", "topic")
+    run = meshlint("check", "--diff", "main", "--format", "concise")
+    assert [line.split(":")[0] for line in run.out.splitlines()] == ["run.sh"]
+
+
+def test_a_file_that_others_source_is_the_place(checkout: Path, meshlint: CommandLine) -> None:
+    (checkout / "sizes.sh").write_text("CP=1\n")
+    text = script(FAULT, "--hierarchical-context-parallel-sizes 2 2").replace("size 4", "size ${CP}")
+    (checkout / "user.sh").write_text(text.replace("ARGS=(", 'source "$(dirname "$0")/sizes.sh"\nARGS=(', 1))
+    git(checkout, "add", ".")
+    git(checkout, "commit", "-q", "-m", "second")
+    (checkout / "sizes.sh").write_text("CP=8\n")
+    run = meshlint("check", "--diff", "HEAD", "--format", "concise", "--select", "HCP002", "--diff-mode", "added")
+    assert run.status == 1
+    assert [line.split(":")[:2] for line in run.out.splitlines()] == [["sizes.sh", "1"]]
+
+
+def test_a_deleted_base_counts_as_there_before(checkout: Path, meshlint: CommandLine) -> None:
+    (checkout / "old.sh").unlink()
+    run = meshlint("check", "--diff", "HEAD", "--format", "concise")
+    assert (run.status, run.out) == (0, "")
+
+
+def test_a_file_that_git_does_not_know_is_new(checkout: Path, meshlint: CommandLine) -> None:
+    (checkout / "fresh.sh").write_text(script(FAULT))
+    git(checkout, "add", "-N", "fresh.sh")
+    run = meshlint("check", "--diff", "HEAD", "--format", "concise")
+    assert [line.split(":")[0] for line in run.out.splitlines()] == ["fresh.sh"]
+
+
+@pytest.mark.parametrize("ending", ["\r\n", "\n"])
+def test_a_diff_from_a_file(checkout: Path, meshlint: CommandLine, ending: str) -> None:
+    (checkout / "run.sh").write_bytes(script().replace("\n", ending).encode())
+    git(checkout, "commit", "-q", "--allow-empty", "-a", "-m", "endings")
+    (checkout / "run.sh").write_bytes(script(FAULT).replace("\n", ending).rstrip(ending).encode())
+    patch = checkout.parent / "change.patch"
+    patch.write_bytes(subprocess.run(["git", "diff"], cwd=checkout, check=True, capture_output=True).stdout)
+    run = meshlint("check", "--diff-file", str(patch), "--format", "concise")
+    assert run.status == 1
+    assert [line.split(":")[:2] for line in run.out.splitlines()] == [["run.sh", "11"]]
+
+
+def test_modes_ask_for_a_changed_place(checkout: Path, meshlint: CommandLine) -> None:
+    text = script(FAULT, "--hierarchical-context-parallel-sizes 2 2")
+    (checkout / "run.sh").write_text(text)
+    git(checkout, "commit", "-q", "-a", "-m", "right")
+    (checkout / "run.sh").write_text(script(FAULT))
+    told = {
+        mode: meshlint("check", "--diff", "HEAD", "--format", "concise", "--diff-mode", mode).out.count("HCP001")
+        for mode in ("all", "file", "context", "added")
+    }
+    assert told == {"all": 1, "file": 1, "context": 1, "added": 0}
+
+
+@pytest.mark.parametrize(
+    ("patch", "sentence"),
+    [
+        ("nothing like a diff\n", "this is not a unified diff"),
+        ("--- a/run.sh\n+++ b/run.sh\n@@ -1,1 +1,1 @@\n-x\n+y\n", "does not fit `run.sh`"),
+        ("--- a/../../etc/passwd\n+++ b/../../etc/passwd\n@@ -1,1 +1,1 @@\n-x\n+y\n", "leads out of the tree"),
+        ("--- a/nothere.sh\n+++ b/nothere.sh\n@@ -1,1 +1,1 @@\n-x\n+y\n", "there is no such file"),
+        ("--- a/run.sh\n+++ b/run.sh\n@@ -1,9 +1,9 @@\n-x\n", "cannot be read"),
+    ],
+)
+def test_a_diff_that_cannot_be_used(checkout: Path, meshlint: CommandLine, patch: str, sentence: str) -> None:
+    file = checkout.parent / "bad.patch"
+    file.write_text(patch)
+    run = meshlint("check", "--diff-file", str(file))
+    assert run.status == 2
+    assert sentence in run.err
+
+
+def test_a_revision_that_does_not_exist(checkout: Path, meshlint: CommandLine) -> None:
+    run = meshlint("check", "--diff", "no-such-branch")
+    assert run.status == 2
+    assert "there is no revision `no-such-branch`" in run.err
+
+
+def test_a_revision_is_no_option_of_git(checkout: Path, meshlint: CommandLine) -> None:
+    run = meshlint("check", "--diff=--output=stolen")
+    assert run.status == 2
+    assert not (checkout / "stolen").exists()
+
+
+def test_a_shallow_clone_tells_everything(
+    checkout: Path, meshlint: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (checkout / "run.sh").write_text(script(FAULT))
+    git(checkout, "commit", "-q", "-a", "-m", "second")
+    shallow = checkout.parent / "shallow"
+    git(checkout.parent, "clone", "-q", "--depth", "1", f"file://{checkout}", str(shallow))
+    monkeypatch.chdir(shallow)
+    run = meshlint("check", "--diff", "HEAD~1", "--format", "concise")
+    assert run.status == 1
+    assert "a shallow clone?" in run.err
+    assert {line.split(":")[0] for line in run.out.splitlines()} == {"old.sh", "run.sh"}
+
+
+def test_outside_of_a_checkout(tmp_path: Path, meshlint: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = meshlint("check", "--diff", "HEAD")
+    assert run.status == 2
+    assert "--diff wants a git checkout" in run.err
