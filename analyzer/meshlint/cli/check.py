@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from meshlint.cli.common import WithCommand, engine_options, given, no_launch, settings_for, shared
+from meshlint.cli.common import Given, WithCommand, engine_options, given, no_launch, settings_for, shared
 from meshlint.finding import Report, Severity
 
 DIFF_MODES = ("all", "file", "context", "added")
@@ -32,6 +33,7 @@ FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github")
     default="all",
     help="Of what a change causes: all, what touches a changed file, a hunk, or an added line.",
 )
+@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Tell nothing of what FILE holds.")
 @click.option("--no-cache", is_flag=True, help="Judge everything anew.")
 @click.option("--verbose", is_flag=True, help="Show for each launch what was not judged, and why.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the text.")
@@ -56,6 +58,8 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
         report = _judge(paths, words, options, values)
     except UsageError as error:
         raise click.UsageError(str(error)) from None
+    if values["baseline"] is not None:
+        report = _known(report, values["baseline"], whole=_whole(paths, words, chosen, values))
     _print(report, values["form"], _colour(values["color"]), values["verbose"])
     for form, file in targets:
         _write(report, form, file)
@@ -80,6 +84,23 @@ def _judge(paths: tuple[str, ...], words: tuple[str, ...] | None, options: Any, 
     from meshlint.engine.change import Asked, check_change
 
     return check_change(paths, options, Asked(base or "", _patch(file), values["diff_mode"]))
+
+
+def _whole(paths: tuple[str, ...], words: tuple[str, ...] | None, chosen: Given, values: dict[str, Any]) -> bool:
+    """Say whether everything was judged, so that what is not found is not there."""
+    changed = values["base"] is not None or values["diff_file"] is not None
+    return not (paths or words or chosen.select or chosen.ignore or changed)
+
+
+def _known(report: Report, file: Path, whole: bool) -> Report:
+    """Mark what a baseline holds, and note the entries that a whole run has no finding for."""
+    from meshlint.cli.baseline import load
+    from meshlint.review.baseline import apply, stale
+
+    entries = load(file)
+    gone = [e for e in stale(report, entries) if whole and not report.failures]
+    notes = [f"{file}:{e.line}: {e.code} in {e.path} is not found any more; `meshlint baseline prune`" for e in gone]
+    return replace(apply(report, entries), notes=(*report.notes, *notes))
 
 
 def _patch(file: str | None) -> str | None:

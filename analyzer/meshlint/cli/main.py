@@ -13,6 +13,7 @@ import click
 from meshlint import __version__
 
 VERBS = {
+    "baseline": "Keep what is known out of what is told.",
     "check": "Judge the launches and the code under PATH.",
     "config": "Show the effective config of each launch, and where it was written.",
     "explain": "Explain a rule.",

@@ -1,0 +1,95 @@
+"""`meshlint baseline` and `check --baseline`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import CommandLine
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+RIGHT = (FIXTURES / "HCP001" / "good" / "slime.sh").read_text()
+WRONG = (FIXTURES / "HCP001" / "bad" / "slime.sh").read_text()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "one.sh").write_text(WRONG)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_what_is_written_is_not_told_again(folder: Path, meshlint: CommandLine) -> None:
+    run = meshlint("baseline", "write")
+    assert (run.status, run.err) == (0, "meshlint-baseline.txt: 1 finding\n")
+    run = meshlint("check", "--baseline", "meshlint-baseline.txt", "--format", "concise")
+    assert (run.status, run.out) == (0, "")
+
+
+def test_lines_that_move_keep_their_entry(folder: Path, meshlint: CommandLine) -> None:
+    meshlint("baseline", "write")
+    (folder / "one.sh").write_text(WRONG.replace("#!/bin/bash\n", "#!/bin/bash\n# one\n# two\n"))
+    assert meshlint("check", "--baseline", "meshlint-baseline.txt").status == 0
+
+
+def test_a_new_finding_is_told(folder: Path, meshlint: CommandLine) -> None:
+    meshlint("baseline", "write")
+    (folder / "two.sh").write_text(WRONG)
+    run = meshlint("check", "--baseline", "meshlint-baseline.txt", "--format", "concise")
+    assert run.status == 1
+    assert [line.split(":")[0] for line in run.out.splitlines()] == ["two.sh"]
+
+
+def test_a_second_one_of_a_kind_is_told(folder: Path, meshlint: CommandLine) -> None:
+    meshlint("baseline", "write")
+    launch = WRONG[WRONG.index("ray job") :]
+    (folder / "one.sh").write_text(WRONG + launch)
+    text = (folder / "meshlint-baseline.txt").read_text()
+    assert meshlint("check", "--baseline", "meshlint-baseline.txt").status == 0  # one cause, one finding
+    (folder / "meshlint-baseline.txt").write_text(text.splitlines()[0] + "\n")
+    assert meshlint("check", "--baseline", "meshlint-baseline.txt").status == 1
+
+
+def test_a_stale_entry_is_noted_and_pruned(folder: Path, meshlint: CommandLine) -> None:
+    meshlint("baseline", "write")
+    (folder / "one.sh").write_text(RIGHT)
+    run = meshlint("check", "--baseline", "meshlint-baseline.txt")
+    assert run.status == 0
+    assert "meshlint-baseline.txt:2: HCP001 in one.sh is not found any more" in run.err
+    assert "meshlint-baseline.txt:2" not in meshlint("check", "one.sh", "--baseline", "meshlint-baseline.txt").err
+    run = meshlint("baseline", "prune")
+    assert run.err == "meshlint-baseline.txt: 0 findings, 1 stale taken out\n"
+    assert meshlint("baseline", "show").out == ""
+
+
+def test_json_says_so(folder: Path, meshlint: CommandLine) -> None:
+    meshlint("baseline", "write")
+    assert '"baselined": true' in meshlint("check", "--baseline", "meshlint-baseline.txt", "--format", "json").out
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", ":1: this is not a baseline"),
+        ("x\n", ":1: this is not a baseline"),
+        ("# meshlint baseline 1\nHCP001\n", ":2: an entry is"),
+        ("# meshlint baseline 1\nHCP001 ab x0\tone.sh\n", ":2: an entry is"),
+        ("# meshlint baseline 1\nHCP001 ab x9999999999999\tone.sh\n", ":2: an entry is"),
+    ],
+)
+def test_a_baseline_that_is_none(folder: Path, meshlint: CommandLine, text: str, sentence: str) -> None:
+    (folder / "b.txt").write_text(text)
+    run = meshlint("check", "--baseline", "b.txt")
+    assert run.status == 2
+    assert f"b.txt{sentence}" in run.err
+
+
+def test_a_baseline_that_is_not_there(folder: Path, meshlint: CommandLine) -> None:
+    run = meshlint("check", "--baseline", "nothere.txt")
+    assert run.status == 2
+    assert "nothere.txt: it cannot be read: No such file or directory" in run.err
+
+
+def test_prune_wants_everything(folder: Path, meshlint: CommandLine) -> None:
+    meshlint("baseline", "write")
+    assert meshlint("baseline", "prune", "one.sh").status == 2
