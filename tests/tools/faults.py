@@ -21,6 +21,9 @@ EVEN = (
 """Settings that say in another way which layers a stage holds."""
 RAMPS = ("rampup_batch_size", "step_batch_size_schedule")
 
+EXPERTS = {"num_moe_experts": 8}
+NO_SP = {"tensor_model_parallel_size": 2, "sequence_parallel": False}
+
 FAULTS: tuple[Fault, ...] = (
     Fault("HCP001", LEVELS, (SIZES,), TE),
     Fault("HCP002", {**LEVELS, SIZES: (2, 4)}, (), {**TE, "megatron-bridge": "0.4.0"}),
@@ -63,6 +66,36 @@ FAULTS: tuple[Fault, ...] = (
     Fault("PKD005", {**CP, "packed_sequences": True, "pad_multiple": 4}, (), {**TE, "nemo-rl": "0.6.0"}),
     Fault("PKD009", {**CP, "packed_sequences": False}, (), TE),
     Fault("PKD006", {**CP, "sft": True, "calculate_per_token_loss": False}, (), TE),
+    Fault("MOE001", {**EXPERTS, **NO_SP}),
+    Fault("MOE003", {**EXPERTS, "moe_router_topk": 16}),
+    Fault(
+        "MOE004",
+        {**EXPERTS, "moe_enable_deepep": True, "moe_token_dispatcher_type": "alltoall"},
+        (),
+        {"megatron-core": "0.16.1"},
+    ),
+    Fault(
+        "OVL001",
+        {"overlap_param_gather": True, "overlap_grad_reduce": True, "use_distributed_optimizer": False},
+        ("use_megatron_fsdp",),
+        {"megatron-core": "0.16.1"},
+    ),
+    Fault("OVL002", {**NO_SP, "tp_comm_overlap": True}, (), OLD_TE),
+    Fault(
+        "OVL003",
+        {
+            **EXPERTS,
+            "expert_model_parallel_size": 2,
+            "overlap_moe_expert_parallel_comm": True,
+            "mtp_num_layers": 3,
+        },
+        (),
+        {"megatron-core": "0.16.1", "torch": "2.9.1"},
+    ),
+    Fault("RCP001", {"recompute_granularity": "selective", "recompute_num_layers": 2}, ("recompute_num_layers",)),
+    Fault("CGR001", {"cuda_graph_impl": "local", "cpu_offloading": True}, (), {"megatron-core": "0.16.1"}),
+    Fault("FRW001", {**CP, "override_context_parallel_size": 1}),
+    Fault("FRW002", {"microbatch_group_size_per_vp_stage": 4}, ("virtual_pipeline_model_parallel_size",)),
     Fault("PAR001", {"context_parallel_size": 7}, EVEN),
     Fault(
         "PAR002", {"expert_model_parallel_size": 7, "expert_tensor_parallel_size": 1}, (), {"megatron-core": "0.16.1"}
@@ -127,6 +160,8 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     "CTX001": dict.fromkeys(("slime", "ms-swift", "verl", "nemo-rl", "roll", "areal"), PADS),
     "PKD005": dict.fromkeys(("megatron-lm", "slime", "ms-swift", "verl", "roll", "areal", "nemo2"), PADS),
     "PKD006": dict.fromkeys(("slime", "verl", "nemo-rl"), "the framework sets the loss itself"),
+    "OVL001": {"slime": "the framework turns the distributed optimizer on itself"},
+    "MOE001": {"areal": "the framework sets sequence parallelism itself"},
     "PAR001": {"areal": "the mesh itself says how many ranks there are"},
     "PAR003": {"areal": "the framework lays the layers out over the stages itself"},
     "PAR005": {"areal": "the framework sets sequence parallelism itself"},

@@ -61,8 +61,13 @@ class Trial:
         return f"{self.surface} {self.framework}"
 
 
-def collect(folder: Path, checkouts: Sequence[str], rounds: int, seed: int) -> Iterator[Trial]:
-    """Try every fault on every surface of every checkout, `rounds` times; needs the checkouts in `folder`."""
+def collect(
+    folder: Path, checkouts: Sequence[str], rounds: int, seed: int, codes: tuple[str, ...] = ("",)
+) -> Iterator[Trial]:
+    """Try every fault on every surface of every checkout, `rounds` times; needs the checkouts in `folder`.
+
+    `codes` are the beginnings of the codes whose faults are tried.
+    """
     for name in checkouts:
         if not (folder / name).is_dir():
             continue
@@ -73,7 +78,7 @@ def collect(folder: Path, checkouts: Sequence[str], rounds: int, seed: int) -> I
                 by_form.setdefault((target.launch.surface, target.launch.framework), []).append(target)
             checkout = Checkout.at(copy)
             for form, group in sorted(by_form.items()):
-                for fault in FAULTS:
+                for fault in (fault for fault in FAULTS if fault.code.startswith(codes)):
                     yield from _tries(checkout, name, form, group, fault, rounds, seed)
 
 
@@ -160,6 +165,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=2, help="trials of each fault on each surface of a checkout")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--checkout", action="append", help="only this checkout; repeatable")
+    parser.add_argument("--code", action="append", default=[], help="only rules with this beginning; repeatable")
     parser.add_argument("--save", type=Path)
     parser.add_argument("--load", type=Path)
     given = parser.parse_args()
@@ -167,7 +173,8 @@ def main() -> int:
         trials = load(given.load)
     elif "MESHLINT_UPSTREAM" in os.environ:
         upstream = Path(os.environ["MESHLINT_UPSTREAM"])
-        trials = list(collect(upstream, given.checkout or CHECKOUTS, given.rounds, given.seed))
+        codes = tuple(given.code) or ("",)
+        trials = list(collect(upstream, given.checkout or CHECKOUTS, given.rounds, given.seed, codes))
     else:
         parser.error("set MESHLINT_UPSTREAM to a folder of checkouts, or give --load")
     if given.save:
