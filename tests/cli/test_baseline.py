@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from conftest import CommandLine
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
