@@ -104,6 +104,11 @@ def _members(node: object, receiver: str, found: set[str]) -> None:
 def root_term(engine: Engine, root: Root) -> Term:
     """Give the term of a root: its parameters are not known."""
     engine.steps = 0
+    return engine.start(function_of(engine, root)).term
+
+
+def function_of(engine: Engine, root: Root) -> Func:
+    """Give the function of a root, bound to an object of its class."""
     receiver = None
     definition = engine.linker.definition(root.path, root.index)
     static = any(d == ("N", "staticmethod") for d in definition.decorators)
@@ -111,5 +116,4 @@ def root_term(engine: Engine, root: Root) -> Term:
         name = f"self of {engine.linker.class_name(root.receiver)}"
         values = engine.values
         receiver = V(values.atom(name, Origin.UNKNOWN), Instance(root.receiver), values.lit(False), text="self")
-    outcome = engine.start(Func(root.path, root.index, receiver))
-    return outcome.term
+    return Func(root.path, root.index, receiver)

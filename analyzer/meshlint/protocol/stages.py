@@ -8,7 +8,7 @@ pair disagrees; so the walks are few. What the stages say is then put together: 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -63,6 +63,10 @@ class Differ:
     heads: tuple[Op | None, Op | None]
     key: str = ""
     """What the batch must hold for it; they differ whatever it holds where this is empty."""
+    needs: tuple[str, ...] = ()
+    """The settings that must be as they are for it, as text."""
+    on: int = 0
+    """How many settings must be on together for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +265,7 @@ def _asked(term: Node, axes: Axes, packed: Any, owner: str, off: frozenset[str],
     if len(settings) > SETTINGS:
         return Answer(False)
     strict = [k for k in settings if asked[k].args[1] is Origin.CONFIG or _parameter(asked[k], owner)]
-    differ = _differ(stages, strict)
+    differ = _differ(stages, strict, asked)
     if differ is not None:
         return Answer(True, differ)
     never = _never(stages, asked)
@@ -360,11 +364,25 @@ def _joint(stages: list[list[Walk]], facts: Facts) -> Iterator[tuple[Facts, tupl
                 yield whole, (one, *rest)
 
 
-def _differ(stages: list[list[Walk]], settings: list[Fact]) -> Differ | None:
+def _differ(stages: list[list[Walk]], settings: list[Fact], asked: dict[Fact, Expr]) -> Differ | None:
     for facts in _valuations(settings, stages):
         if next(_joint(stages, facts), None) is None:
-            return _where(stages, facts)
+            found = _where(stages, facts)
+            needed = [key for key in facts if next(_joint(stages, _turned(facts, key)), None) is not None]
+            words = tuple(word for key in needed if (word := _worded(asked[key], facts[key])))
+            return None if found is None else replace(found, needs=words, on=sum(bool(facts[key]) for key in needed))
     return None
+
+
+def _turned(facts: Facts, key: Fact) -> Facts:
+    """Give a valuation with one setting the other way."""
+    value = facts[key]
+    return {**facts, key: not value if isinstance(value, bool) else 2 - value}
+
+
+def _worded(expr: Expr, value: Any) -> str:
+    name = str(expr.args[0]).rpartition(".")[2].rpartition(":")[2] if expr.op == "atom" else ""
+    return f"`{name}` {'on' if value else 'off'}" if name.isidentifier() else ""
 
 
 def _where(stages: list[list[Walk]], facts: Facts) -> Differ | None:

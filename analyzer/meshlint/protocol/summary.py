@@ -179,7 +179,7 @@ class Engine:
     def concerns(self, path: str) -> bool:
         """Say whether a file can hold anything to judge."""
         definitions = self.linker.files[path].definitions
-        return any(self.reaches(path, d.index) or d.seeds & COLLECTIVE for d in definitions)
+        return any(self.reaches(path, d.index) or d.seeds & COLLECTIVE or asks_for_stages(d) for d in definitions)
 
     def afresh(self) -> Engine:
         """Give an engine for the same program whose values and terms are its own."""
@@ -325,6 +325,15 @@ class Engine:
         context = (key, *_identity(frame, ()))
         return self._worked_out(context, key, lambda: self._walk(frame, key))
 
+    def returns(self, func: Func) -> list[tuple[Expr, V, Node]]:
+        """Walk a function about whose arguments nothing is known for what it returns where."""
+        key = (func.path, func.index)
+        self.steps, self._active, self._depth = 0, set(), 0
+        frame = self.frame(func, self.linker.definition(*key), [], {}, None)
+        with self._inside(key):
+            Walker(self, frame).block(frame.definition.body)
+        return frame.returns
+
     def _may_enter(self, what: object) -> bool:
         """Say whether something may be worked out here: not inside of itself, and not too deep."""
         return what not in self._active and self._depth < MAX_CALL_DEPTH
@@ -413,7 +422,7 @@ class Engine:
         if frame.definition.seeds & YIELD:
             return self.domain.unknown(f"{frame.definition.qualname}()", nonnull=True)
         result: V | None = None
-        for condition, value in reversed(frame.returns):
+        for condition, value, _ in reversed(frame.returns):
             result = value if result is None else self.domain.join(condition, value, result)
         if result is None:
             return self.domain.const(None)
@@ -660,6 +669,11 @@ def _identity(frame: Frame, free: tuple[str, ...]) -> tuple[object, ...]:
                 break
             parent = parent.parent
     return (own, tuple(outer))
+
+
+def asks_for_stages(definition: Definition) -> bool:
+    """Say whether a function calls something that may ask for its pipeline stage, by the texts of its calls."""
+    return any("stage" in text or "pipeline" in text for text in definition.callees)
 
 
 def seeds(definition: Definition) -> bool:

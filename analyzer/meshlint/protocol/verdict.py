@@ -26,9 +26,10 @@ from meshlint.mesh.term import Node as Term
 from meshlint.place import Span
 from meshlint.protocol.facts import Definition, FileFacts, Node, dotted
 from meshlint.protocol.forwarding import Omitted, calls, not_forwarded, switched_off
-from meshlint.protocol.roots import Root, root_term, roots_of
+from meshlint.protocol.nones import MIDDLE, may_return_nones, nones
+from meshlint.protocol.roots import Root, function_of, root_term, roots_of
 from meshlint.protocol.stages import STAGE_NAMES, Answer, Differ, Missing, ask, without_pipeline
-from meshlint.protocol.summary import Engine, Exhausted
+from meshlint.protocol.summary import Engine, Exhausted, asks_for_stages
 
 RUNS_PER_ROOT = 400
 RUNS_PER_PART = 64
@@ -223,7 +224,8 @@ class Verdicts:
                     if known is None or _depth(fault) < _depth(known.fault):
                         best[fault.key] = Found(root, term, fault)
         own = [Standing(*_place(found), self._told(found) if self._stands(found) else None) for found in best.values()]
-        stages = list(self._stages(roots))
+        early = list(self._early(wanted))
+        stages = [*early, *self._stages(roots, {standing.rank[1:] for standing in early})]
         return Part(own, stages, list(self._omitted(wanted)), [*self.engine.notes, *self.notes])
 
     def _roots(self, paths: Iterable[str]) -> Iterator[Root]:
@@ -342,7 +344,7 @@ class Verdicts:
                     if given >= MAX_CALLERS:
                         return
 
-    def _stages(self, roots: list[Root]) -> Iterator[Standing]:
+    def _stages(self, roots: list[Root], early: set[tuple[object, ...]]) -> Iterator[Standing]:
         """Ask which packed keys reach which stages, of the functions that send them themselves or by one call."""
         seen: dict[Key, Standing] = {}
         for root in roots:
@@ -351,11 +353,45 @@ class Verdicts:
             if not answer.known:
                 self.judge.unjudged += 1
             for op, absent, fault in self._stage_faults(root, answer):
+                if (root.path, root.index) in early and absent == {MIDDLE} and fault.code == "PKD001":
+                    continue
                 key = (op.site.span, fault.code, op.keys, fault.message)
                 rank = (len(op.site.frames()), root.path, root.index)
                 if key not in seen or rank < seen[key].rank:
                     seen[key] = Standing(key, rank, fault, absent)
         yield from seen.values()
+
+    def _early(self, paths: list[str]) -> Iterator[Standing]:
+        """Find early returns of Nones that keep the layout of packed sequences from the middle stage."""
+        for path in paths:
+            facts = self.engine.linker.files.get(path)
+            for definition in facts.definitions[1:] if facts is not None and not is_test(path) else ():
+                if definition.parent > 0 or not asks_for_stages(definition) or not may_return_nones(definition):
+                    continue
+                owner = (path, definition.owner) if definition.owner >= 0 else None
+                standing = self._returns_early(Root(path, definition.index, owner), definition.qualname)
+                if standing is not None:
+                    yield standing
+
+    def _returns_early(self, root: Root, name: str) -> Standing | None:
+        try:
+            returns = self.engine.returns(function_of(self.engine, root))
+        except (Exhausted, RecursionError):
+            return None
+        found = nones(returns, self.axes, packed, self.engine.domain.is_none)
+        if found is None:
+            return None
+        keys = " and ".join(f"`{key}`" for key in found.keys)
+        message = (
+            f"Stages in the middle of the pipeline get None for {keys} here, which the first and the last stage get "
+            f"below: attention in the middle runs without the layout of the packed sequences."
+        )
+        span = Span(root.path, found.line, 1)
+        fault = CodeFault(
+            "PKD001", Severity.ERROR, Confidence.HIGH, Outcome.WRONG, span, message, (),
+            f"{name}|{','.join(found.keys)}|early", name,
+        )  # fmt: skip
+        return Standing((span, "PKD001", found.keys, message), (1, root.path, root.index), fault, frozenset((MIDDLE,)))
 
     def _off(self) -> frozenset[str]:
         if self.refused is None:
@@ -393,10 +429,11 @@ class Verdicts:
         )
         site = ops[0].site.frames()[0]
         layout = all(any(packed(key) for key in op.keys) for op in ops)
+        sure = not differ.key and differ.on < 2
         meets = len(ops) == 2 and ops[0].kind == ops[1].kind and not layout
         return CodeFault(
             "PKD007" if layout else "COL003",
-            Severity.WARNING if differ.key else Severity.ERROR, Confidence.MEDIUM if differ.key else Confidence.HIGH,
+            Severity.ERROR if sure else Severity.WARNING, Confidence.HIGH if sure else Confidence.MEDIUM,
             Outcome.WRONG if meets else Outcome.HANG, site.span, message,
             tuple(Related(op.site.frames()[0].span, "where the other side stands") for op in ops[1:]),
             f"{name}|{stage}|{','.join(ops[0].keys)}", name,
@@ -504,7 +541,9 @@ class Verdicts:
 
 
 def _when(differ: Differ) -> str:
-    return f"as soon as the batch holds `{differ.key}`" if differ.key else "whatever the batch holds"
+    if differ.key:
+        return f"as soon as the batch holds `{differ.key}`"
+    return "whatever the batch holds" + (f", with {' and '.join(differ.needs)}" if differ.needs else "")
 
 
 def _is_manager(definition: Definition) -> bool:

@@ -83,7 +83,7 @@ class Frame:
     receiver: V | None = None
     owner: ClassKey | None = None
     parent: Frame | None = None
-    returns: list[tuple[Expr, V]] = field(default_factory=list)
+    returns: list[tuple[Expr, V, Node]] = field(default_factory=list)
     conditions: list[Expr] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)
     cleared: dict[str, int] = field(default_factory=dict)
@@ -472,7 +472,7 @@ class Walker:
         """`return value`."""
         value = self.eval(node[2])
         condition = self.values.both(*self.frame.conditions)
-        self.frame.returns.append((self.domain.small(condition), value))
+        self.frame.returns.append((self.domain.small(condition), value, node))
         self.frame.items.append(ExitItem("return", self.site(node[1], 1, "return")))
         return False
 
@@ -980,7 +980,7 @@ class Walker:
                 continue
             name = self.eval(key)
             if name.expr.op == "lit":
-                items.append((name.expr.args[0], here if here.label else replace(here, label=str(name.expr.args[0]))))
+                items.append((name.expr.args[0], replace(here, label=str(name.expr.args[0]))))
             else:
                 rest = True
         exprs = tuple(v.expr for _, v in items)
