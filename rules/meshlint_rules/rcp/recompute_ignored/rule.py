@@ -29,7 +29,7 @@ class RecomputeIgnored(LaunchRule):
 
     ## What it does
 
-    Finds, in training:
+    Finds, the first two and the last in training only:
 
     - `recompute_method`, `recompute_num_layers` or `recompute_modules` written without `recompute_granularity`: nothing
       is recomputed (a granularity of null, written beside them, is taken as meant);
@@ -79,10 +79,9 @@ class RecomputeIgnored(LaunchRule):
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for the granularity first; the rest hangs on it."""
         granularity = config.data("recompute_granularity")
-        if not trains(config):
-            return
         if granularity is None:
-            if not config.value("recompute_granularity").is_set:  # null on purpose switches off what a base recipe has
+            off = config.value("recompute_granularity").is_set  # null on purpose switches off what a base recipe has
+            if not off and trains(config):
                 yield from _without(config)
         elif granularity == "full":
             yield from each(config, _incomplete, _modules, _uneven)
@@ -137,6 +136,8 @@ def _incomplete(config: EffectiveConfig) -> Iterator[Verdict]:
 
 
 def _modules(config: EffectiveConfig) -> Iterator[Verdict]:
+    if not trains(config):
+        return
     modules, granularity = config.value("recompute_modules").span, config.value("recompute_granularity").span
     if modules is None or granularity is None or modules.path != granularity.path:
         return  # who overrides the granularity elsewhere may leave the list alone
@@ -155,7 +156,7 @@ def _modules(config: EffectiveConfig) -> Iterator[Verdict]:
 
 def _uneven(config: EffectiveConfig) -> Iterator[Verdict]:
     """Look at stages of equal size only; others are told by their layout, which is not followed here."""
-    if config.data("recompute_method") != "uniform":
+    if config.data("recompute_method") != "uniform" or not trains(config):
         return
     unit = config.number("recompute_num_layers")
     if unit <= 1:
