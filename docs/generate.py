@@ -51,15 +51,30 @@ def pages() -> dict[Path, str]:
 
 def _index() -> Iterator[str]:
     yield "# Rules"
+    yield from _preview()
     families: dict[str, list[str]] = {}
     for rule in load():
-        row = f"| [{rule.code}]({rule.code}.md) | {rule.slug} | {rule.severity.value} | {summary(rule)} |"
+        weight = f"{rule.severity.value}, preview" if rule.preview else rule.severity.value
+        row = f"| [{rule.code}]({rule.code}.md) | {rule.slug} | {weight} | {summary(rule)} |"
         families.setdefault(rule.family(), []).append(row)
     for family in sorted(families, key=lambda name: (list(FAMILIES).index(name) if name in FAMILIES else 99, name)):
         yield f"\n## {FAMILIES.get(family, family)} ({family})\n"
         yield "| code | slug | severity | finds |"
         yield "| --- | --- | --- | --- |"
         yield from families[family]
+
+
+def _preview() -> Iterator[str]:
+    """Say which rules are in preview: whole families by their name, the others by their codes."""
+    rules = load()
+    families = sorted({rule.family() for rule in rules})
+    named = []
+    for family in families:
+        mine = [rule for rule in rules if rule.family() == family]
+        new = [rule.code for rule in mine if rule.preview]
+        named += [f"all of {family}"] if len(new) == len(mine) > 1 else new
+    if named:
+        yield f"\nIn preview, and judged only with `--preview` or where they are selected: {', '.join(named)}."
 
 
 def _fields() -> Iterator[str]:

@@ -163,5 +163,9 @@ class Report:
     files: int = 0
     details: tuple[str, ...] = ()
     """What was not followed in the code, and why; for those who want to know everything."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """How many rules were not judged for a reason of their own: `preview`, `ignored`, `not selected`."""
+    dropped: int = 0
+    """Findings that `per-file-ignores` of the settings leaves out."""
     failures: tuple[str, ...] = ()
     """Faults of meshlint itself, one sentence each; the rest of the report stands."""

@@ -56,18 +56,105 @@ def test_what_is_written_of_the_attention_is_never_taken_for_granted(
 
 
 def test_the_full_text_does_not_call_a_partial_judgement_clean(tmp_path: Path, meshlint: CommandLine) -> None:
-    run = meshlint("check", script(tmp_path, comm="p2p"))
-    assert run.out.startswith(
-        "No findings in the rules that could be judged.\n1 launch; 22 of 25 rules judged, 3 not: "
-    )
-    assert "the shape of my-org/MyModel is not known" in run.out
+    first, head, *reasons = meshlint("check", script(tmp_path, comm="p2p")).out.splitlines()
+    assert first == "No findings in the rules that could be judged."
+    assert " rules judged in 1 launch" in head and head.endswith(". What stopped the others:")
+    assert any("the shape of my-org/MyModel is not known" in reason for reason in reasons)
+    assert all(reason.startswith("  ") and reason.endswith(")") for reason in reasons)
+
+
+@pytest.mark.parametrize("models", [2, 6])
+def test_each_cause_has_a_line_and_the_rarer_ones_are_counted(
+    models: int, tmp_path: Path, meshlint: CommandLine
+) -> None:
+    for number in range(models):
+        (tmp_path / f"run{number}.sh").write_text(script(tmp_path, "p2p", f"my-org/Model{number}").read_text())
+    (tmp_path / "run.sh").write_text(script(tmp_path, "p2p", "my-org/Model0").read_text())
+    run = meshlint("check", tmp_path)
+    causes = run.out.split("What stopped the others in ")[1].splitlines()[1:]
+    assert causes[0].startswith("  in 2 launches: ") and "my-org/Model0 is not known" in causes[0]
+    assert causes[1].startswith("  in 1 launch: ") and "my-org/Model1 is not known" in causes[1]
+    assert causes[2:] == ([] if models == 2 else [causes[2], f"  {models - 3} more: --verbose"])
+    note = meshlint("check", "--format", "concise", tmp_path).err
+    assert "my-org/Model0 is not known" in note and note.endswith(f"; {models - 1} more: --format full\n")
 
 
 def test_the_concise_text_says_so_on_stderr(tmp_path: Path, meshlint: CommandLine) -> None:
     run = meshlint("check", "--format", "concise", script(tmp_path, comm="p2p"))
     assert run.out == ""
     (line,) = run.err.splitlines()
-    assert line.startswith("meshlint: in 1 launch: 22 of 25 rules judged, 3 not, first for ")
+    assert line.startswith("meshlint: in 1 launch ") and "rules judged, most often for want of " in line
+
+
+def test_rules_that_nobody_judged_are_counted(tmp_path: Path, meshlint: CommandLine) -> None:
+    file = script(tmp_path)
+    rules = json.loads(meshlint("rules", "--json").out)
+    preview = sum(rule["preview"] for rule in rules)
+    plain = meshlint("check", file).out
+    if preview:
+        assert f"; {preview} in preview not judged (--preview)" in plain
+    assert "in preview" not in meshlint("check", "--preview", file).out
+    ignored = meshlint("check", "--ignore", "HCP006", file)
+    assert ignored.out.startswith("No findings") and "; 1 ignored" in ignored.out
+    one = meshlint("check", "--select", "HCP006", file).out
+    assert f"1 rule judged in 1 launch; {len(rules) - 1} not selected." in one
+
+
+def test_a_suppressed_finding_leaves_a_trace(tmp_path: Path, meshlint: CommandLine) -> None:
+    file = script(tmp_path)
+    file.write_text(f"# meshlint: file-ignore[HCP006] -- we know\n{file.read_text()}")
+    run = meshlint("check", file)
+    assert (run.status, run.out.splitlines()[0][-15:]) == (0, "(1 suppressed).")
+
+
+def test_a_finding_left_out_by_the_settings_leaves_a_trace(
+    tmp_path: Path, meshlint: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "meshlint.toml").write_text('[per-file-ignores]\n"*.sh" = ["HCP006"]\n')
+    for _ in range(2):  # anew, and out of the cache
+        run = meshlint("check")
+        assert (run.status, "(1 left out by per-file-ignores)" in run.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), ""),
+        (("--ignore", "HCP"), "HCP006 is ignored: `check` does not judge it (--ignore)"),
+        (("--select", "CTX001"), "HCP006 is not selected: `check` does not judge it"),
+    ],
+)
+def test_why_says_that_a_rule_is_not_judged(
+    words: tuple[str, ...], says: str, tmp_path: Path, meshlint: CommandLine
+) -> None:
+    file = script(tmp_path)
+    run = meshlint("config", *words, "--why", "HCP006", file)
+    assert "fires" in run.out
+    assert says in run.out if says else "does not judge" not in run.out
+    (launch,) = json.loads(meshlint("config", *words, "--why", "HCP006", "--json", file).out)["launches"]
+    assert (launch["left_out"] or "") == says
+
+
+def test_why_names_the_line_that_ignores(
+    tmp_path: Path, meshlint: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "meshlint.toml").write_text('# ours\nignore = ["HCP006"]\n')
+    assert "meshlint.toml:2)" in meshlint("config", "--why", "HCP006", "run.sh").out
+
+
+def test_why_says_that_a_rule_is_in_preview(tmp_path: Path, meshlint: CommandLine) -> None:
+    preview = [rule["code"] for rule in json.loads(meshlint("rules", "--json").out) if rule["preview"]]
+    of_launches = [code for code in preview if code[:3] not in ("COL", "GRP", "PKD")]
+    if not of_launches:
+        pytest.skip("no rule about launches is in preview")
+    file = script(tmp_path)
+    told = f"{of_launches[0]} is in preview: `check` judges it only with --preview"
+    assert told in meshlint("config", "--why", of_launches[0], file).out
+    assert told not in meshlint("config", "--preview", "--why", of_launches[0], file).out
 
 
 def test_nothing_is_said_where_every_rule_was_judged(meshlint: CommandLine) -> None:

@@ -62,6 +62,8 @@ def _lines(view: LaunchView, why: str, everything: bool) -> Iterator[str]:
     for branch in view.branches:
         yield f"  where `{clean(branch.text)}` is {str(branch.taken).lower()}  ({clean(str(branch.span))})"
     if why:
+        if view.left_out:
+            yield f"  {clean(view.left_out)}"
         for reason in view.reasons:
             yield from _reason_lines(reason, reason.releases(view.versions))
         if view.superseded:
@@ -166,6 +168,7 @@ def _launch_data(view: LaunchView, why: str) -> dict[str, Any]:
     if why:
         data["why"] = [_reason_data(reason, reason.releases(view.versions)) for reason in view.reasons]
         data["superseded_by"] = view.superseded or None
+        data["left_out"] = plain(view.left_out) or None
     return data
 
 

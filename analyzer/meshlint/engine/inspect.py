@@ -82,6 +82,8 @@ class LaunchView:
     versions: dict[str, Resolved]
     reasons: tuple[Reason, ...] = ()
     superseded: str = ""
+    left_out: str = ""
+    """Why `meshlint check`, asked the same, does not judge the rule; empty where it does."""
 
 
 def inspect(
@@ -99,7 +101,8 @@ def inspect(
         groups = _of_paths(scope, context, options, failures)
     else:
         groups = gather.command_launches(command, context, options, failures)
-    views = [_view(launch, context, rule) for variants in groups for launch in variants]
+    left_out = _left_out(rule, options) if rule is not None else ""
+    views = [_view(launch, context, rule, left_out) for variants in groups for launch in variants]
     context.problems += gather.unreadable(scope, context)
     if failures:
         raise RuntimeError(failures[0])
@@ -121,7 +124,26 @@ def _rule(code: str) -> LaunchRule:
     return found()
 
 
-def _view(launch: Launch, context: Context, rule: LaunchRule | None) -> LaunchView:
+def _left_out(rule: LaunchRule, options: Options) -> str:
+    """Say why a run with these options does not judge a rule; raises UsageError for options that cannot be."""
+    from meshlint.engine.whole import choose
+
+    why = choose(options)[0].left_out.get(rule.code, "")
+    return {
+        "preview": f"{rule.code} is in preview: `check` judges it only with --preview, or where it is selected",
+        "ignored": f"{rule.code} is ignored: `check` does not judge it{_ignored_where(rule, options)}",
+        "not selected": f"{rule.code} is not selected: `check` does not judge it",
+    }.get(why, "")
+
+
+def _ignored_where(rule: LaunchRule, options: Options) -> str:
+    settings = options.settings
+    names = (rule.code, rule.slug, rule.family(), "ALL")
+    in_file = settings.ignore and not any(name in options.ignore for name in names)
+    return f" ({settings.where('ignore')})" if in_file else " (--ignore)"
+
+
+def _view(launch: Launch, context: Context, rule: LaunchRule | None, left_out: str = "") -> LaunchView:
     model = framework(launch.framework)
     ground = Ground(model, resolve(launch, model, context), shapes_of(context))
     roles = model.roles(launch)
@@ -132,6 +154,7 @@ def _view(launch: Launch, context: Context, rule: LaunchRule | None) -> LaunchVi
         dict(ground.versions),
         tuple(_all_reasons(rule, launch, ground)) if rule is not None else (),
         _superseded(rule, launch, ground) if rule is not None else "",
+        left_out,
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from meshlint.engine.packs import packs
 from meshlint.finding import RuleInfo
@@ -23,6 +23,8 @@ class RuleSet:
     selected: frozenset[str]
     narrowed: bool = False
     """The command line left rules out, so that this run says nothing about unused suppressions."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Why each rule that is not selected is not: `preview`, `ignored` or `not selected`, by code."""
 
     def launch_rules(self) -> list[LaunchRule]:
         """Give the selected rules about launches."""
@@ -63,7 +65,17 @@ def narrow(
         gone = _matches(rules, (word,), True)
         exact = {*(select or ()), *extend}
         wanted -= {code for code in gone if word == code or code not in exact}
-    return RuleSet(rules, frozenset(wanted))
+    ignored = _matches(rules, ignore, True)
+    with_preview = _matches(rules, ("ALL",) if select is None else select, True)
+    left_out = {code: _why_not(code, ignored, with_preview) for code in _matches(rules, ("ALL",), True) - wanted}
+    return RuleSet(rules, frozenset(wanted), left_out=dict(sorted(left_out.items())))
+
+
+def _why_not(code: str, ignored: set[str], with_preview: set[str]) -> str:
+    """Say why a rule is not judged; `with_preview` are the codes that `--preview` would bring."""
+    if code in ignored:
+        return "ignored"
+    return "preview" if code in with_preview else "not selected"
 
 
 def codes(rules: tuple[type[Rule], ...], words: Iterable[str]) -> frozenset[str]:

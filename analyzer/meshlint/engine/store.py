@@ -32,6 +32,8 @@ def report_data(report: Report) -> dict[str, Any]:
         "notes": list(report.notes),
         "details": list(report.details),
         "files": report.files,
+        "left_out": dict(report.left_out),
+        "dropped": report.dropped,
     }
 
 
@@ -45,6 +47,8 @@ def report_of(data: dict[str, Any]) -> Report:
         notes=tuple(data["notes"]),
         details=tuple(data["details"]),
         files=data["files"],
+        left_out=data["left_out"],
+        dropped=data["dropped"],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -190,7 +191,8 @@ def _report(scope: Scope, context: Context, options: Options, rules: RuleSet, ou
     complete = not rules.narrowed and not scope.named and scope.asked == scope.files
     read = sorted({path for one in outcome.judgements for path in one.reads} & set(scope.asked))
     judged += house_findings(suppressions, read, outcome.judgements, complete)
-    findings = merge(_kept(judged, scope, options, rules))
+    kept = _kept(judged, scope, options, rules)
+    findings = merge(kept)
     return Report(
         version=__version__,
         findings=tuple(findings),
@@ -201,6 +203,8 @@ def _report(scope: Scope, context: Context, options: Options, rules: RuleSet, ou
         notes=tuple(outcome.notes),
         details=tuple(outcome.details),
         files=len(scope.asked),
+        left_out=dict(sorted(Counter(rules.left_out.values()).items())),
+        dropped=len(merge(judged)) - len(findings) if len(judged) != len(kept) else 0,
         failures=tuple(outcome.failures),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from meshlint.finding import Report
 from meshlint.report.style import Style
-from meshlint.report.text import clean, judged_share, line_start, lines
+from meshlint.report.text import causes, judged_share, line_start, lines
 from meshlint.words import plural
 
 
@@ -28,6 +28,6 @@ def coverage_note(report: Report) -> str:
         return ""
     of = plural(len(report.coverage), "launch")
     where = of if len(stopped) == len(report.coverage) else f"{len(stopped)} of {of}"
-    reasons = [stop for one in stopped for stop in one.not_judged]
-    first = f"{clean(reasons[0].field)} ({clean(reasons[0].reason)})"
-    return f"in {where}: {judged_share(stopped)}, first for {first}; --format full --verbose tells all"
+    first, *others = causes(stopped)
+    more = f"; {len(others)} more: --format full" if others else ""
+    return f"in {where} {judged_share(stopped)}, most often for want of {first}{more}"

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 from meshlint.finding import Coverage, Finding, LaunchRef, NotJudged, Outcome, Report, Severity
 from meshlint.place import Span
 from meshlint.report.style import Style
-from meshlint.report.text import clean, judged_share, line_start
+from meshlint.report.text import causes, clean, judged_share, line_start
 from meshlint.report.text import lines as text_lines
 from meshlint.words import plural
 
 MAX_LAUNCHES = 5
 MAX_WIDTH = 160
 MAX_REASONS = 3
-MAX_CODES = 3
 
 OUTCOMES = {
     Outcome.HANG: "the run hangs",
@@ -35,8 +34,7 @@ def render(report: Report, style: Style, verbose: bool = False) -> Iterator[str]
         yield from _finding(finding, lines, style)
         yield ""
     yield from _summary(report, shown, style)
-    unread = any(finding.code == "MSH003" for finding in report.findings)
-    yield from _coverage(report.coverage, style, verbose, unread)
+    yield from _coverage(report, style, verbose)
     if verbose:
         yield from (f"not followed: {clean(detail)}" for detail in report.details)
 
@@ -120,56 +118,63 @@ def _text(span: Span, lines: dict[str, list[str]]) -> str | None:
 
 
 def _summary(report: Report, shown: list[Finding], style: Style) -> Iterator[str]:
+    hidden = _hidden(report)
     if not shown:
         if any(one.not_judged for one in report.coverage):
-            yield "No findings in the rules that could be judged."
-        elif report.coverage:
-            yield style("good", "No findings.")
+            yield f"No findings in the rules that could be judged{hidden}."
+        elif report.coverage or hidden:
+            yield style("good", f"No findings{hidden}.")
         return
     counts = [
         style(severity.value, plural(number, severity.value, "infos" if severity is Severity.INFO else ""))
         for severity in Severity
         if (number := sum(f.severity is severity for f in shown))
     ]
-    hidden = sum(bool(f.suppressed) for f in report.findings)
-    yield ", ".join(counts) + (f" ({hidden} suppressed)" if hidden else "") + "."
+    yield f"{', '.join(counts)}{hidden}."
 
 
-def _coverage(coverage: Sequence[Coverage], style: Style, verbose: bool, unread: bool) -> Iterator[str]:
+def _hidden(report: Report) -> str:
+    """Say how many findings are not shown."""
+    suppressed = sum(bool(f.suppressed) for f in report.findings)
+    told = [f"{suppressed} suppressed"] if suppressed else []
+    told += [f"{report.dropped} left out by per-file-ignores"] if report.dropped else []
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _coverage(report: Report, style: Style, verbose: bool) -> Iterator[str]:
+    coverage = report.coverage
+    left_out = "; ".join(_left_out(report))
     if not coverage:
         return
+    head = f"{judged_share(coverage)} in {plural(len(coverage), 'launch')}" + (f"; {left_out}" if left_out else "")
+    stopped = sum(bool(c.not_judged) for c in coverage)
     if verbose:
         for one in coverage:
             yield from _launch_coverage(one)
-        return
-    stopped = sum(bool(c.not_judged) for c in coverage)
-    if not stopped:
-        more = "; MSH003 tells what was not read" if unread else ""
-        yield style("dim", f"Every rule was judged in {plural(len(coverage), 'launch')}{more}.")
-        return
-    tail = f"; --verbose tells what stopped the others in {stopped}" if len(coverage) > 1 else ""
-    yield style("dim", f"{plural(len(coverage), 'launch')}; {_how_far(coverage)}{tail}")
+        yield style("dim", f"{head}.")
+    elif stopped:
+        where = f" the others in {stopped}" if len(coverage) > 1 else " the others"
+        yield style("dim", f"{head}. What stopped{where}:")
+        yield from (style("dim", line) for line in _causes(coverage))
+    else:
+        unread = any(finding.code == "MSH003" for finding in report.findings)
+        yield style("dim", head + ("; MSH003 tells what was not read." if unread else "."))
 
 
-def _how_far(coverage: Sequence[Coverage]) -> str:
-    """Say how many rules were judged, how many were not, and the most frequent reasons why."""
-    reasons: dict[tuple[str, str], set[str]] = {}
-    for one in coverage:
-        for stop in one.not_judged:
-            reasons.setdefault((stop.field, stop.reason), set()).add(stop.code)
-    frequent = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
-    named = "; ".join(
-        f"{_codes(codes)} for want of {field} ({clean(reason)})" for (field, reason), codes in frequent[:MAX_REASONS]
-    )
-    more = f"; and {plural(len(frequent) - MAX_REASONS, 'more reason')}" if len(frequent) > MAX_REASONS else ""
-    return f"{judged_share(coverage)}: {named}{more}"
+def _left_out(report: Report) -> Iterator[str]:
+    """Give the rules that nobody asked for, by the reason: `35 in preview not (--preview)`."""
+    words = {"preview": "in preview not judged (--preview)", "ignored": "ignored", "not selected": "not selected"}
+    yield from (f"{number} {words[why]}" for why in words if (number := report.left_out.get(why, 0)))
 
 
-def _codes(codes: set[str]) -> str:
-    """Name up to three rules, and count the others."""
-    named = sorted(codes)
-    more = len(named) - MAX_CODES
-    return ", ".join(named) if more <= 0 else f"{', '.join(named[:MAX_CODES])} and {more} more"
+def _causes(coverage: Sequence[Coverage]) -> Iterator[str]:
+    """Give a line for each of the most frequent reasons why rules were not judged."""
+    found = causes(coverage)
+    for cause in found[:MAX_REASONS]:
+        where = f"in {plural(cause.launches, 'launch')}: " if len(coverage) > 1 else ""
+        yield f"  {where}{cause}"
+    if len(found) > MAX_REASONS:
+        yield f"  {len(found) - MAX_REASONS} more: --verbose"
 
 
 def _launch_coverage(one: Coverage) -> Iterator[str]:

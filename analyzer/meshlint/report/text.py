@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from meshlint.finding import Coverage
+from meshlint.finding import Coverage, NotJudged
 from meshlint.words import plural
 
+MAX_NAMES = 3
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
 
@@ -91,11 +93,54 @@ def _shown(char: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One unknown that stopped rules: the fields that it leaves open, the rules, and the number of launches.
+
+    As text, it names its field where it leaves one open.
+    """
+
+    reason: str
+    fields: tuple[str, ...]
+    codes: tuple[str, ...]
+    launches: int
+
+    def __str__(self) -> str:
+        field = f"{self.fields[0]}: " if len(self.fields) == 1 else ""
+        return f"{field}{clean(self.reason)} ({_some(self.codes)})"
+
+
+def causes(coverage: Sequence[Coverage]) -> list[Cause]:
+    """Give what stopped rules, that which touches most launches, then most rules, first."""
+    stops: dict[str, list[tuple[int, NotJudged]]] = {}
+    for number, one in enumerate(coverage):
+        for stop in one.not_judged:
+            stops.setdefault(stop.reason, []).append((number, stop))
+    found = [
+        Cause(
+            reason,
+            tuple(dict.fromkeys(stop.field for _, stop in mine)),
+            tuple(sorted({stop.code for _, stop in mine})),
+            len({number for number, _ in mine}),
+        )
+        for reason, mine in stops.items()
+    ]
+    return sorted(found, key=lambda cause: (-cause.launches, -len(cause.codes), cause.reason))
+
+
+def _some(names: Sequence[str]) -> str:
+    """Name up to three, and count the others."""
+    more = len(names) - MAX_NAMES
+    return ", ".join(names) if more <= 0 else f"{', '.join(names[:MAX_NAMES])} and {more} more"
+
+
 def judged_share(coverage: Sequence[Coverage]) -> str:
-    """Give `22 of 24 rules judged, 2 not`; ranges where launches differ."""
-    total = max(len(one.judged) + len(one.not_judged) for one in coverage)
-    judged, stopped = ([len(getattr(one, name)) for one in coverage] for name in ("judged", "not_judged"))
-    return f"{_range(judged)} of {plural(total, 'rule')} judged, {_range(stopped)} not"
+    """Give `22 of 24 rules judged`, or `24 rules judged`; ranges where launches differ."""
+    judged = _range([len(one.judged) for one in coverage])
+    totals = [len(one.judged) + len(one.not_judged) for one in coverage]
+    if not any(one.not_judged for one in coverage):
+        return f"{judged} {'rule' if judged == '1' else 'rules'} judged"
+    return f"{judged} of {plural(max(totals), 'rule')} judged"
 
 
 def _range(numbers: list[int]) -> str:
