@@ -1,8 +1,9 @@
 """Attention under context parallelism: the programs behind the reproducers of config rules.
 
 `STAND_IN` is plain Python with collectives of objects: the same algorithms (slices of 2 * cp chunks, all-to-all over
-heads, exchange of keys and values, two levels of both), small enough to run without torch. `REAL` calls megatron-core
-and Transformer Engine and measures output and gradients against attention over the whole sequence in fp32 on one GPU.
+heads, exchange of keys and values, two levels of both), small enough to run without torch. `real_prelude` calls
+megatron-core and Transformer Engine and measures output and gradients against attention over the whole sequence in fp32
+on one GPU.
 """
 
 from __future__ import annotations
@@ -74,67 +75,62 @@ def measure(comm, cp_group, level_groups=None, seq=8, heads=4):
     check("attention", [x for at in right for x in out[at]], [x for at in right for x in right[at]])
 '''
 
-REAL = '''\
-import os
+_REAL = """\
 from megatron.core import parallel_state
 from megatron.core.extensions.transformer_engine import TEDotProductAttention
-from megatron.core.packed_seq_params import PackedSeqParams
+packed|from megatron.core.packed_seq_params import PackedSeqParams
 from megatron.core.transformer.enums import AttnMaskType
 from megatron.core.transformer.transformer_config import TransformerConfig
+packed|import transformer_engine_torch as tex
 
-def layer(comm, sizes, heads, cp, **more):
+def full(q, k, v, allowed):  # in fp32 over the whole sequence, [s, b, h, d]
+    scores = torch.einsum("sbhd,tbhd->bhst", q, k) / 128**0.5
+    scores = scores.masked_fill(~allowed, float("-inf"))
+sink|    scores = torch.cat([scores, scores.new_zeros(*scores.shape[:-1], 1)], -1)  # one more in the denominator
+    return torch.einsum("bhst,tbhd->sbhd", scores.softmax(-1)[..., : k.shape[0]], v).flatten(2)
+
+def measure(comm, sizes=None, seq=2048, heads=8, cp=2, ARGUMENTS**more):
     parallel_state.destroy_model_parallel()
     parallel_state._HIERARCHICAL_CONTEXT_PARALLEL_GROUPS = None  # which the line above leaves
     parallel_state.initialize_model_parallel(context_parallel_size=cp, hierarchical_context_parallel_sizes=sizes)
     config = TransformerConfig(
         num_layers=1, hidden_size=128 * heads, num_attention_heads=heads, context_parallel_size=cp, cp_comm_type=comm,
         attention_dropout=0.0, bf16=True, params_dtype=torch.bfloat16, **more)
-    return TEDotProductAttention(config, 1, AttnMaskType.causal, "self", cp_comm_type=comm)
-
-def full(q, k, v, allowed, sink):
-    """Attention in fp32 over the whole sequence; all of shape [s, b, h, d]."""
-    scores = torch.einsum("sbhd,tbhd->bhst", q, k) / 128**0.5
-    scores = scores.masked_fill(~allowed, float("-inf"))
-    if sink:  # one more column of zeros in the denominator
-        scores = torch.cat([scores, scores.new_zeros(*scores.shape[:-1], 1)], -1)
-    weights = scores.softmax(-1)[..., : k.shape[0]]
-    return torch.einsum("bhst,tbhd->sbhd", weights, v).flatten(2)
-
-def measure(comm, sizes=None, seq=2048, heads=8, cp=2, lengths=(), window=None, sink=False, packed=True, **more):
+    core = TEDotProductAttention(config, 1, AttnMaskType.causal, "self", cp_comm_type=comm)
     torch.manual_seed(1)
     q, k, v = (torch.randn(seq, 1, heads, 128, dtype=torch.bfloat16) for _ in range(3))
-    towards = torch.randn(seq, 1, heads * 128, dtype=torch.bfloat16)
-    at = torch.arange(seq)
+    towards, at = torch.randn(seq, 1, heads * 128, dtype=torch.bfloat16), torch.arange(seq)
     allowed = at[:, None] >= at[None]
-    if window:
-        allowed &= at[:, None] - at[None] <= window
-        more["window_size"] = (window, 0)
-    edges = torch.tensor([0, *torch.tensor(lengths).cumsum(0)], dtype=torch.int32)
-    if lengths:
-        document = torch.repeat_interleave(torch.arange(len(lengths)), torch.tensor(lengths))
-        allowed &= document[:, None] == document[None]
-    core = layer(comm, sizes, heads, cp, **more)
-    if lengths and cp > 1:
-        import transformer_engine_torch as tex
-        mine = tex.thd_get_partitioned_indices(edges, seq, cp, rank).long()
-    else:
-        halves = torch.arange(seq).view(2 * cp, -1)
-        mine = torch.cat([halves[rank % cp], halves[2 * cp - 1 - rank % cp]]) if cp > 1 else at
+window|    allowed &= at[:, None] - at[None] <= more["window_size"][0]
+packed|    edges = torch.tensor([0, *torch.tensor(lengths).cumsum(0)], dtype=torch.int32)
+packed|    allowed &= torch.block_diag(*(torch.ones(length, length) for length in lengths)).bool()
+packed|    mine = tex.thd_get_partitioned_indices(edges, seq, cp, rank).long() if cp > 1 else at
+plain|    chunks = at.view(2 * cp, -1)
+plain|    mine = torch.cat([chunks[rank % cp], chunks[2 * cp - 1 - rank % cp]]) if cp > 1 else at
     whole = [x.float().requires_grad_() for x in (q, k, v)]
-    right = full(*whole, allowed, sink)
+    right = full(*whole, allowed)
     right.backward(towards.float())
-    part = [x[mine].squeeze(1) if lengths and packed else x[mine] for x in (q, k, v)]
-    part = [x.detach().clone().requires_grad_() for x in part]
-    params = None
-    if lengths and packed:
-        longest = max(lengths)
-        params = PackedSeqParams("thd", edges, edges, max_seqlen_q=longest, max_seqlen_kv=longest)
-    out = core(*part, None, AttnMaskType.causal, packed_seq_params=params)
+packed|    part = [(x[mine].squeeze(1) if packed else x[mine]).clone().requires_grad_() for x in (q, k, v)]
+packed|    params = PackedSeqParams("thd", edges, edges, None, None, max(lengths), max(lengths)) if packed else None
+packed|    out = core(*part, None, AttnMaskType.causal, packed_seq_params=params)
+plain|    part = [x[mine].clone().requires_grad_() for x in (q, k, v)]
+plain|    out = core(*part, None, AttnMaskType.causal)
     out.backward(towards[mine].reshape(out.shape))
     check("output", out.flatten(), right[mine].flatten())
     for name, x, w in zip(("dq", "dk", "dv"), part, whole):
         check(name, x.grad.flatten(), w.grad[mine].flatten())
-'''
+"""
+
+
+def real_prelude(*parts: str) -> str:
+    """Give what arms of the real libraries begin with; `parts` of `packed`, `window` and `sink`."""
+    kept = {*parts} | ({"plain"} if "packed" not in parts else set())
+    lines = [line.partition("|") if line.partition("|")[0] in PARTS else ("", "", line) for line in _REAL.split("\n")]
+    text = "\n".join(line for part, _, line in lines if not part or part in kept)
+    return text.replace("ARGUMENTS", "lengths=(), packed=True, " if "packed" in parts else "")
+
+
+PARTS = ("packed", "plain", "window", "sink")
 
 REAL_NEEDS = ("megatron.core", "transformer_engine")
 REAL_RUNS = "megatron-core's groups and layer with Transformer Engine's attention, against fp32 attention on one GPU"
@@ -147,7 +143,7 @@ class Setting:
     """How attention is set up: the words of a config, and what of it reaches the builder of groups.
 
     `sizes` are those that the builder gets; `before` are lines that come first, `real_before` those with the real
-    libraries where they are others; `real` holds further arguments of `REAL`'s `measure`, as written.
+    libraries where they are others; `real` holds further arguments of its `measure`, as written.
     """
 
     comm: str
@@ -168,6 +164,11 @@ class Setting:
 
     def _plain(self) -> tuple[tuple[str, int, int], ...]:
         return (("seq", self.seq, 8), ("heads", self.heads, 4))
+
+    def parts(self) -> tuple[str, ...]:
+        """Name the parts of the real program that this needs."""
+        asked = {"packed": "lengths", "window": "window_size", "sink": "softmax_type"}
+        return tuple(part for part, name in asked.items() if name in self.real)
 
     def real_text(self) -> str:
         """Write the arm of the real libraries."""
@@ -211,7 +212,7 @@ def attention_cases(
                 Arm(fixed.real_text(), Happens.OK),
                 depths=(Depth.GPU,),
                 needs=REAL_NEEDS,
-                prelude=REAL,
+                prelude=real_prelude(*failing.parts(), *fixed.parts()),
                 runs=REAL_RUNS,
                 tolerance=REAL_TOLERANCE,
                 alike=True,

@@ -151,7 +151,7 @@ def worker(python: str, modules: Sequence[str] = ()) -> Iterator[Worker]:
 
 def _started(python: str, folder: Path) -> Worker:
     said = folder / "stderr"
-    environment = {**os.environ, "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "TMPDIR": str(folder), "MESHLINT_FOLDER": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     environment.setdefault("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0")
     try:
         with said.open("wb") as errors:

@@ -8,7 +8,7 @@ from meshlint.reproduce.case import Arm, Case, Depth, Happens
 from meshlint.reproduce.verdict import ArmVerdict
 
 LINES = 80
-"""How long a script may be."""
+"""What a script stays below, in lines."""
 
 TORCH = """\
 import faulthandler
@@ -18,11 +18,9 @@ import sys
 import torch
 import torch.distributed as dist
 
-SECONDS = {seconds}  # a rank that is not done by then shows where it stands, and ends
 rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-cuda = torch.cuda.is_available() and torch.cuda.device_count() >= world
-device = f"cuda:{{os.environ['LOCAL_RANK']}}" if cuda else "cpu"
-torch.set_default_device(device)
+cuda = torch.cuda.device_count() >= world
+torch.set_default_device(f"cuda:{{os.environ['LOCAL_RANK']}}" if cuda else "cpu")
 wrong = []
 """
 
@@ -40,16 +38,15 @@ def groups(lists):
 
 '''
 
-CHECK = '''
+CHECK = """
 def check(name, value, right):
-    """Say what a value is and what it is in a right program."""
     value, right = torch.as_tensor(value).double(), torch.as_tensor(right).double()
     error = ((value - right).norm() / right.norm().clamp_min(1e-30)).item()
     wrong.append(error > {tolerance})
     got, wanted = value.flatten()[:4].tolist(), right.flatten()[:4].tolist()
     print(f"rank {{rank}}: {{name}} is {{got}}, right is {{wanted}}, relative error {{error:.3g}}", flush=True)
 
-'''
+"""
 
 PLAIN_CHECK = '''
 def check(name, value, right):
@@ -62,16 +59,14 @@ def check(name, value, right):
 MAIN = """
 
 if __name__ == "__main__":
-    faulthandler.dump_traceback_later(SECONDS, exit=True)
+    faulthandler.dump_traceback_later({seconds}, exit=True)  # a rank that is not done by then shows where it stands
     if cuda:
-        torch.cuda.set_device(device)
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("nccl" if cuda else "gloo")
     {{"failing": failing, "fixed": fixed}}[sys.argv[1]]()
     if cuda:
         torch.cuda.synchronize()
-    faulthandler.cancel_dump_traceback_later()
     print(f"rank {{rank}}: done", flush=True)
-    sys.stdout.flush()
     os._exit(any(wrong))  # without goodbyes, which would wait for ranks that never come
 """
 
@@ -84,10 +79,10 @@ if __name__ == "__main__":
 
 
 def written(case: Case, title: str, seen: ArmVerdict | None = None, file: str = "repro.py") -> str:
-    """Write a case; `seen` is what was measured of its failing arm, if it was run. At most LINES lines."""
+    """Write a case; `seen` is what was measured of its failing arm, if it was run. Below LINES lines."""
     parallel = _parallel(case)
-    text = "".join(_parts(case, title, seen, file, parallel))
-    return text.rstrip("\n") + "\n"
+    text = "".join(_parts(case, title, seen, file, parallel)).rstrip("\n") + "\n"
+    return text if text.count("\n") < LINES else text.replace("\n\n\n", "\n\n")
 
 
 def _parallel(case: Case) -> bool:
@@ -101,7 +96,7 @@ def _parts(case: Case, title: str, seen: ArmVerdict | None, file: str, parallel:
     values = {"seconds": 30, "tolerance": case.tolerance}
     yield (TORCH if parallel else PLAIN).format(**values)
     texts = case.prelude + case.failing.text + case.fixed.text
-    if "groups(" in texts:
+    if " groups(" in texts:
         yield "\n" + GROUPS.rstrip("\n") + "\n"
     if "check(" in texts:
         yield "\n" + (CHECK if parallel else PLAIN_CHECK).format(**values).rstrip("\n") + "\n"
@@ -109,7 +104,7 @@ def _parts(case: Case, title: str, seen: ArmVerdict | None, file: str, parallel:
         yield "\n\n" + case.prelude.strip("\n") + "\n"
     for name, arm in case.arms:
         yield f"\n\ndef {name}():\n" + "".join(f"    {line}\n" if line else "\n" for line in _lines(arm))
-    yield (MAIN if parallel else PLAIN_MAIN).format()
+    yield (MAIN if parallel else PLAIN_MAIN).format(**values)
 
 
 def _lines(arm: Arm) -> list[str]:

@@ -37,6 +37,8 @@ CALLS = (
     "gather_object", "scatter_object_list", "monitored_barrier",
 )  # fmt: skip
 INIT_SECONDS = 90
+FOLDER = "MESHLINT_FOLDER"
+"""The variable that names the folder of whoever started this: it may be killed, so that both clear it away."""
 TICK = 0.05
 
 
@@ -246,6 +248,7 @@ class Rank:
     def __init__(self, number: int, pid: int, out: int, control: int) -> None:
         """Take over a forked process."""
         self.number, self.pid, self.out, self.control = number, pid, out, control
+        self.gone = False
         self.text = b""
         self.fresh()
 
@@ -270,12 +273,13 @@ class Rank:
 
     def died(self) -> None:
         """Take note of the end of the process."""
+        _, status = os.waitpid(self.pid, 0)
+        self.gone = True
         if not self.over:
-            _, status = os.waitpid(self.pid, 0)
             how = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else f"status {status >> 8}"
             self.error = f"the process was ended by {how}"
             self.line = self.call["line"] if self.call else 0
-        self.state = "died"
+        self.state = "died"  # also of one that had ended well, whose processes are not used again
 
     @property
     def over(self) -> bool:
@@ -393,12 +397,12 @@ class Ranks:
 
     def end(self) -> None:
         """End every process, and wait until each is gone."""
+        alive = [rank for rank in self.ranks if not rank.gone]
+        for rank in alive:
+            os.kill(rank.pid, signal.SIGKILL)
+        for rank in alive:
+            os.waitpid(rank.pid, 0)
         for rank in self.ranks:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(rank.pid, signal.SIGKILL)
-        for rank in self.ranks:
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(rank.pid, 0)
             for stream in (rank.out, rank.control):
                 with contextlib.suppress(OSError):
                     os.close(stream)
@@ -521,7 +525,7 @@ def main() -> int:
         return 1
     finally:
         sets.end()
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(os.environ.get(FOLDER) or folder, ignore_errors=True)
 
 
 def read_line() -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from meshlint.reproduce.attention import Setting, attention_cases
 from meshlint.reproduce.case import Happens, Reproducer
 
-SINK = {"sink": True, "softmax_type": "'off-by-one'"}
+SINK = {"softmax_type": "'off-by-one'"}
 
 REPRODUCER = Reproducer(
     "CTX005",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from meshlint.reproduce.attention import Setting, attention_cases
 from meshlint.reproduce.case import Happens, Reproducer
 
-WINDOW = {"window": 256}
+WINDOW = {"window_size": (256, 0)}
 
 REPRODUCER = Reproducer(
     "CTX004",

@@ -7,7 +7,7 @@ from meshlint.reproduce.case import Happens, Reproducer
 
 BUILT = "built = levels([2, 1])  # into a collection of groups that the layer does not ask\n"
 REAL_BUILT = """\
-built, _ = parallel_state.create_hierarchical_groups(rank, [0, 1], [2, 1])  # into no global state
+built, _ = parallel_state.create_hierarchical_groups(rank, [0, 1], [2, 1])  # not in the global state
 """
 
 REPRODUCER = Reproducer(
