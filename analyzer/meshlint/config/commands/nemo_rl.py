@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from meshlint.config.command import Command, Word
 from meshlint.config.hydra import overrides as dotlist
 from meshlint.config.hydra.app import Settings, whole
+from meshlint.config.hydra.documents import repeated
 from meshlint.config.hydra.flatten import Hole, blocks_of, writes
 from meshlint.config.hydra.inherit import Inherited, inherit
 from meshlint.config.hydra.interpolation import Resolver
@@ -134,7 +135,8 @@ def settings_of(
     root, holes = dotlist.apply(inherited.root, dotlist.read(words))
     incomplete = next((hole.value.reason for hole in inherited.holes), "")
     resolver = Resolver(root, environment, incomplete=incomplete)
-    return Settings(writes(resolver, (*inherited.holes, *holes), blocks_of(context)))
+    found = writes(resolver, (*inherited.holes, *holes), blocks_of(context))
+    return Settings((*repeated(inherited.files, context), *found))
 
 
 def launch_of(merged: Settings, frame: Launch) -> Launch:

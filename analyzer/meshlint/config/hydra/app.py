@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from meshlint.config.command import Word
+from meshlint.config.hydra import documents
 from meshlint.config.hydra import overrides as dotlist
 from meshlint.config.hydra.compose import Choices, Composer, Composition, Folder, choices_of
 from meshlint.config.hydra.flatten import Hole, blocks_of, writes
@@ -68,6 +69,7 @@ def settings(
     root, holes = dotlist.apply(composition.root, keys)
     resolver = Resolver(root, environment, incomplete=_incomplete(composition))
     found = writes(resolver, (*composition.holes, *holes), blocks_of(context))
+    found = (*documents.repeated(composition.files, context), *found)
     return Settings(found, composition.absent, (*composition.chosen, *groups))
 
 

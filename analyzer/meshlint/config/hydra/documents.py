@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from meshlint.config.hydra.items import EMPTY_SECTION, Marking, Section, section_of
+from meshlint.config.hydra.items import EMPTY_SECTION, Marking, Repeated, Section, built
+from meshlint.config.launch import Write
 from meshlint.config.surface import Context
+from meshlint.config.value import Kind, Origin, unknown
 from meshlint.place import Span
 from meshlint.sources.tree import Reader, Text, Unreadable
 from meshlint.sources.yaml import Node, parse
@@ -49,6 +52,7 @@ class Document:
     bases_only: bool = True
     """Every entry of `defaults` is a plain text, as where files inherit by path."""
     documents: int = 1
+    repeated: tuple[Repeated, ...] = ()
 
 
 def load(path: str, reader: Reader, context: Context, marking: Marking) -> Document:
@@ -68,6 +72,21 @@ def load(path: str, reader: Reader, context: Context, marking: Marking) -> Docum
     return known
 
 
+def repeated(files: Iterable[str], context: Context) -> tuple[Write, ...]:
+    """Give two writes for each key that one mapping of these files holds twice, the second marked so.
+
+    They hold no value of a field, and stand in front of all others.
+    """
+    wanted = frozenset(files)
+    read = [(path, document) for (path, _), document in _memory(context).items() if path in wanted]
+    found: list[Write] = []
+    for path, document in sorted(read, key=lambda one: one[0]):
+        for name, first, second in document.repeated if isinstance(document, Document) else ():
+            values = [unknown("it stands twice", Origin(Kind.WRITTEN, name, span, path)) for span in (first, second)]
+            found += [Write(name, values[0]), Write(name, values[1], same_place=True)]
+    return tuple(dict.fromkeys(found))
+
+
 def _memory(context: Context) -> dict[tuple[str, Marking], Document | Unreadable]:
     memory = context.shared.setdefault("hydra documents", {})
     assert isinstance(memory, dict)
@@ -83,13 +102,13 @@ def _document(text: Text, marking: Marking) -> Document:
         return Document(text.path, package=_package(text.text))
     if top.kind != "mapping":
         raise Unreadable(text.path, "it holds no mapping at its top", top.span.line, top.span.column)
-    body = section_of(top, marking)
+    body, repeated = built(top, marking)
     listed = top.get("defaults")
     entries = {name: item for name, item in body.entries.items() if name != "defaults"}
     rest = Section(entries, body.origin, settled=body.settled)
     paths = bases(listed)
     plain = listed is None or listed.kind != "sequence" or len(paths) == len(listed.items)
-    return Document(text.path, rest, _package(text.text), _defaults(listed), paths, plain, len(nodes))
+    return Document(text.path, rest, _package(text.text), _defaults(listed), paths, plain, len(nodes), repeated)
 
 
 def _package(text: str) -> str | None:

@@ -76,10 +76,18 @@ class Marking:
         return Value(State.SET, data, (Origin(Kind.WRITTEN, text, span, self.surface),))
 
 
-def section_of(node: Node, marking: Marking) -> Section:
-    """Turn a YAML mapping into a section; anything else gives an empty one. Bounded by `MAX_WALK` nodes."""
-    item = _Builder(marking).item(node)
-    return item if isinstance(item, Section) else EMPTY_SECTION
+Repeated = tuple[str, Span, Span]
+"""A key that one mapping holds twice, where not both hold scalars, and its two places."""
+
+
+def built(node: Node, marking: Marking) -> tuple[Section, tuple[Repeated, ...]]:
+    """Turn a YAML mapping into a section, and give the keys that stand twice in it.
+
+    Anything else than a mapping gives an empty section. Bounded by `MAX_WALK` nodes.
+    """
+    builder = _Builder(marking)
+    item = builder.item(node)
+    return (item if isinstance(item, Section) else EMPTY_SECTION), tuple(builder.repeated)
 
 
 class _Builder:
@@ -89,6 +97,7 @@ class _Builder:
         self.marking = marking
         self.known: dict[int, Item] = {}
         self.left = MAX_WALK
+        self.repeated: list[Repeated] = []
 
     def item(self, node: Node) -> Item:
         known = self.known.get(id(node))
@@ -104,15 +113,17 @@ class _Builder:
             items = tuple(self.item(n) for n in node.items)
             return listing(items, self.marking.value((), "[...]", node.span))
         own = {id(key) for key, _ in node.entries}
-        mine: set[str] = set()
+        mine: dict[str, Span] = {}
         entries: dict[str, Item] = {}
         for name, key, value in node.pairs():
             if self.left < 0:
                 break
             item = self.item(value)
+            if name in mine and not (isinstance(item, Leaf) and isinstance(entries[name], Leaf)):
+                self.repeated.append((name, mine[name], key.span))
             entries[name] = _again(entries[name], item) if name in mine else item
             if id(key) in own:
-                mine.add(name)
+                mine[name] = key.span
         return section(entries, self.marking.value(None, "", node.span).origins[0])
 
 
