@@ -124,3 +124,31 @@ def test_a_size_that_is_no_size_is_no_fault_of_meshlint(tree: Path, number: str)
         f"    for i in range(10**30): cfg.model.x = i\n    cfg.model.num_layers = int({number!r})\n    return cfg\n"
     )
     assert ("HCP001", "run.sh") in [(code, path) for code, path, _ in found(tree)]
+
+
+def test_a_command_of_very_many_words_is_told_and_the_others_are_judged(tree: Path) -> None:
+    (tree / "a.sh").write_text(f"{LAUNCH}A='--x {'y ' * 50_000}'\ntorchrun pretrain_gpt.py $A $A $A\n{LAUNCH}")
+    findings = found(tree)
+    assert [(code, path) for code, path, _ in findings] == [
+        ("HCP001", "a.sh"),
+        ("MSH003", "a.sh"),
+        ("HCP001", "a.sh"),
+        ("HCP001", "run.sh"),
+    ]
+    assert "characters; meshlint reads at most 200,000" in findings[1][2]
+
+
+def test_bases_that_all_inherit_from_each_other_end(tree: Path) -> None:
+    bases = "defaults:\n" + "".join(f"  - c{i}.yaml\n" for i in range(25))
+    for i in range(25):
+        (tree / f"c{i}.yaml").write_text(f"{bases}policy:\n  megatron_cfg:\n    enabled: true\n")
+    findings = found(tree)
+    assert ("HCP001", "run.sh") in [(code, path) for code, path, _ in findings]
+    assert any(code == "MSH003" and "circle" in message for code, _, message in findings)
+
+
+def test_too_many_patterns_to_exclude_are_refused(tree: Path) -> None:
+    (tree / "meshlint.toml").write_text(f"exclude = [{','.join(repr(f'a{i}*') for i in range(5_000))}]\n")
+    done = run(tree)
+    assert done.returncode == 2
+    assert "more than 2,000 patterns" in done.stderr

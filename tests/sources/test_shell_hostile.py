@@ -177,3 +177,8 @@ def test_a_command_of_more_words_than_steps_is_left_before_they_are_gone_over() 
     script = follow("echo " + "a " * 200_000 + END, Limits(steps=2_000))
     assert any(trouble.ends for trouble in script.troubles)
     assert sum("train.py" in program.text() for program in script.programs) == 1
+
+
+def test_a_return_outside_of_functions_ends_nothing() -> None:
+    script = follow("return 5\n[ -n x ] && return 0\n" + END)
+    assert sum("train.py" in program.text() for program in script.programs) == 1

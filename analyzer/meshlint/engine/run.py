@@ -69,9 +69,15 @@ def scope_of_command(words: Sequence[str], options: Options) -> Scope:
 PROGRAMS = (".py", ".sh", ".bash", ".sbatch", ".slurm")
 
 
+MAX_PATTERNS = 2_000
+"""Patterns to exclude; each is asked of every file."""
+
+
 def scope_of(paths: Sequence[str], options: Options) -> Scope:
     """Find the files; raises UsageError for a path that does not exist."""
     settings = options.settings
+    if len(settings.exclude) + len(options.exclude) > MAX_PATTERNS:
+        raise UsageError(f"more than {MAX_PATTERNS:,} patterns are to be excluded")
     for pattern in settings.exclude:
         check_pattern(pattern, settings.where("exclude"))
     for pattern in options.exclude:

@@ -26,7 +26,7 @@ from meshlint.config.python.values import (
 )
 from meshlint.config.value import Data, Kind, Origin
 
-MAX_STEPS = 200_000
+MAX_STEPS = 60_000
 """Expressions and statements of one run."""
 MAX_DEPTH = 140
 """Expressions inside each other, over all calls."""

@@ -34,6 +34,8 @@ FLAG_STYLE = ("megatron-lm", "slime", "ms-swift")
 
 MAX_TOLD = 3
 """Bounds that are told of one file."""
+MAX_CHARACTERS = 200_000
+"""Characters of one command; Linux hands on at most 128 KiB in one word, and no person writes so many words."""
 MAX_LAUNCHES = 200
 """Commands of one script that are judged."""
 
@@ -177,7 +179,7 @@ def script_launches(
     """Give the launches of an evaluated script; commands are numbered in the order in which they are reached."""
     numbers: dict[Span, int] = {}
     used: dict[str, int] = {}
-    commands = [program for program in script.programs if _may_launch(program)]
+    commands = [program for program in script.programs if _may_launch(program, context)]
     judged = 0
     for index, program in enumerate(commands):
         if judged >= MAX_LAUNCHES:
@@ -195,9 +197,16 @@ def script_launches(
             yield from made
 
 
-def _may_launch(program: Program) -> bool:
+def _may_launch(program: Program, context: Context) -> bool:
+    """Say whether a command can start a training, by its text; one that is far too long is told and left out."""
     text = program.text()
-    return any(s in text for s in _STARTS) or "megatron" in text
+    if not any(s in text for s in _STARTS) and "megatron" not in text:
+        return False
+    if len(text) > MAX_CHARACTERS:
+        sentence = f"the command has {len(text):,} characters; meshlint reads at most {MAX_CHARACTERS:,}"
+        context.problem(program.span(), sentence)
+        return False
+    return True
 
 
 def _too_many(judged: int, left: int) -> str:

@@ -221,6 +221,9 @@ def _exit(shell: Shell, words: Words, mark: Mark) -> str:
 
 
 def _return(shell: Shell, words: Words, mark: Mark) -> str:
+    if not shell.calls and not shell.sourcing:  # bash complains, and goes on
+        shell.status = False
+        return ""
     code = text_of(shell, words[0]) if words else "0"
     shell.status = None if code is None else code == "0"
     return "return"
@@ -287,6 +290,8 @@ def _source(shell: Shell, words: Words, mark: Mark) -> str:
     if not words:
         return ""
     name = text_of(shell, words[0])
+    if name is not None and shell.circle and shell.opened >= shell.limits.circles:
+        return _left_out(shell, mark, name, f"files source each other in a circle, more than {shell.limits.circles}")
     shown = mark.document.text[mark.start : mark.end].split("\n")[0][:80]
     found = _find(shell, name) if name is not None else None
     if name is None or found is None:
@@ -296,8 +301,6 @@ def _source(shell: Shell, words: Words, mark: Mark) -> str:
     if found.path in shell.sourcing or found.path == shell.path:
         shell.circle = True
         return ""
-    if shell.circle and shell.opened >= shell.limits.circles:
-        return _left_out(shell, mark, name, f"files source each other in a circle, more than {shell.limits.circles}")
     if len(shell.sourcing) >= shell.limits.sourcing:
         return _left_out(shell, mark, name, f"files source each other more than {shell.limits.sourcing} deep")
     if shell.opened >= shell.limits.files:

@@ -39,7 +39,7 @@ class Limits:
     reached: int = 1_200
     files: int = 40
     sourcing: int = 16
-    circles: int = 8
+    circles: int = 4
     """Files that are still followed once files were seen to source each other in a circle."""
     calls: int = 12
     nesting: int = 40
