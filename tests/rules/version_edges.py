@@ -139,6 +139,29 @@ LAYOUT_EDGES = (
         fields={"num_layers": 6, "pipeline_model_parallel_size": 4},
     ),
     Edge(
+        "PAR003",
+        par003.NONE_BETWEEN,
+        "crash-start",
+        fields={
+            "num_layers": 8,
+            "pipeline_model_parallel_size": 2,
+            "num_layers_in_first_pipeline_stage": 3,
+            "num_layers_in_last_pipeline_stage": 5,
+        },
+    ),
+    Edge(
+        "PAR003",
+        par003.EMPTY_REFUSED,
+        "crash-start",
+        below="wrong",
+        fields={
+            "num_layers": 8,
+            "pipeline_model_parallel_size": 2,
+            "num_layers_in_first_pipeline_stage": 3,
+            "num_layers_in_last_pipeline_stage": 4,
+        },
+    ),
+    Edge(
         "PAR005",
         par005.SEQUENCE_SWITCHED_OFF,
         "ignored",

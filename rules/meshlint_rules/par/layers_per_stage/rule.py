@@ -13,6 +13,18 @@ STAGES_CHECKED = Window(
     says="each stage asserts that its layers come out even",
     source="megatron/core/transformer/transformer_block.py:110 at core_v0.11.0; core_v0.10.0 :84, :101 round down",
 )
+NONE_BETWEEN = Window(
+    "megatron-core",
+    until="0.13",
+    says="two stages with a number each divide by zero",
+    source="megatron/core/transformer/transformer_config.py:824 at core_v0.12.3; mended at core_v0.13.0 :972",
+)
+EMPTY_REFUSED = Window(
+    "megatron-core",
+    since="0.16",
+    says="layers without a stage between, and stages without a layer, are refused",
+    source="megatron/core/transformer/transformer_config.py:1405 at core_v0.16.0; absent at core_v0.15.3",
+)
 LAYERS = "num_layers"
 PP = "pipeline_model_parallel_size"
 VPP = "virtual_pipeline_model_parallel_size"
@@ -59,7 +71,7 @@ class LayersPerStage(LaunchRule):
     code = "PAR003"
     slug = "layers-per-stage"
     outcomes = (Outcome.CRASH_START, Outcome.CRASH_LATE, Outcome.WRONG)
-    windows = (STAGES_CHECKED,)
+    windows = (STAGES_CHECKED, NONE_BETWEEN, EMPTY_REFUSED)
     references = (
         Reference(
             "megatron/training/arguments.py:529-571 at core_v0.16.1; :264 at core_v0.8.0; :326-346 at core_v0.10.0"
@@ -152,16 +164,15 @@ def _uneven(config: EffectiveConfig) -> Iterator[Verdict]:
     layers, pp = positive(config, LAYERS), positive(config, PP)
     ends = [(name, config.number(name)) for name in (FIRST, LAST) if config.data(name) is not None]
     middle, stages = layers - sum(count for _, count in ends), pp - len(ends)
-    fields = (LAYERS, *(name for name, _ in ends))
-    told = " and ".join(f"{name} = {count}" for name, count in ends)
-    how = "TransformerConfig raises a ValueError when the model's config is made, and every rank stops"
-    if middle < 0 or (middle > 0) != (stages > 0) or (stages and middle % stages):
+    outcome, how = _between(config, middle, stages)
+    if outcome is not None:
+        told = " and ".join(f"{name} = {count}" for name, count in ends)
         yield Verdict(
-            f"{LAYERS} = {layers} less {told} leaves {middle} layers for the {stages} stages between, which does not "
-            f"come out even ({PP} = {pp}): {how}.",
-            Outcome.CRASH_START,
+            f"{LAYERS} = {layers} less {told} leaves {middle} layers for {stages or 'no'} stages between "
+            f"({PP} = {pp}): {how}.",
+            outcome,
             at=ends[-1][0],
-            fields=tuple(name for name in (*fields, PP) if name != ends[-1][0]),
+            fields=tuple(name for name in (LAYERS, *(name for name, _ in ends), PP) if name != ends[-1][0]),
             fix=Fix(_fitting(layers, stages, ends)),
         )
         return
@@ -170,12 +181,33 @@ def _uneven(config: EffectiveConfig) -> Iterator[Verdict]:
     uneven = next(((name, count) for name, count in parts if isinstance(vpp, int) and vpp > 1 and count % vpp), None)
     if uneven is not None:
         yield Verdict(
-            f"{uneven[0]} = {uneven[1]} layers a stage is not a multiple of {VPP} = {vpp}: {how}.",
+            f"{uneven[0]} = {uneven[1]} layers a stage is not a multiple of {VPP} = {vpp}: {_RAISES}.",
             Outcome.CRASH_START,
             at=VPP,
-            fields=(*fields, PP),
+            fields=(LAYERS, *(name for name, _ in ends), PP),
             fix=Fix(f"Choose layers for each stage that {VPP} divides, or write the stages out as a layout."),
         )
+
+
+_RAISES = "TransformerConfig raises a ValueError when the model's config is made, and every rank stops"
+
+
+def _between(config: EffectiveConfig, middle: int, stages: int) -> tuple[Outcome | None, str]:
+    """Judge the layers that are left for the stages between the first and the last."""
+    if stages and middle % stages:
+        return Outcome.CRASH_START, _RAISES
+    if not stages and config.within(NONE_BETWEEN):
+        return Outcome.CRASH_START, "TransformerConfig divides by the stages between, and every rank stops"
+    if bool(middle) == bool(stages):
+        return None, ""
+    if config.within(EMPTY_REFUSED):
+        return Outcome.CRASH_START, _RAISES
+    return (None, "") if stages else (Outcome.WRONG, f"{_amiss(middle)}, and nothing says so")
+
+
+def _amiss(middle: int) -> str:
+    """Say how many layers a model has too few or too many, where no stage takes up the difference."""
+    return f"the model lacks {middle} of its layers" if middle > 0 else f"the model has {-middle} layers too many"
 
 
 def _fitting(layers: int, stages: int, ends: list[tuple[str, int]]) -> str:
