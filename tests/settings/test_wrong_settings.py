@@ -103,3 +103,47 @@ def test_a_wrong_variable_of_the_command_line_is_refused(meshlint: CommandLine, 
     run = meshlint("check", "--isolated", "--no-cache", "--env", "a-b=1", tmp_path)
     assert run.status == 2
     assert "no variable of the environment is named `a-b`" in run.err
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('[project]\nname = "x"\n[tool.meshlint\nselect = ["HCP"]\n', 3),
+        ('[tool.meshlint]\nselect = ["HCP"\nx = 1\n', 3),
+        ("[[tool.meshlint.models]]\nname = \n", 2),
+    ],
+)
+def test_a_broken_project_file_that_means_meshlint_is_a_fault_of_use(
+    text: str, line: int, tmp_path: Path, meshlint: CommandLine
+) -> None:
+    file = tmp_path / "pyproject.toml"
+    file.write_text(text)
+    for verb in ("check", "config", "settings"):
+        run = meshlint(verb, tmp_path)
+        assert run.status == 2
+        assert f"{file}:{line}: it is not TOML" in " ".join(run.err.split())
+
+
+def test_a_broken_project_file_of_others_is_nobody_s_business(tmp_path: Path, meshlint: CommandLine) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\ndescription = "with meshlint\n')
+    assert meshlint("check", tmp_path).status == 0
+
+
+@pytest.mark.parametrize(
+    "table", ["tool.meshlnt", "tool.mesh-lint", "tool.Meshlint", "meshlint", "tool.meshlit.versions"]
+)
+def test_a_table_that_is_nearly_that_of_meshlint_is_told_once(
+    table: str, tmp_path: Path, meshlint: CommandLine
+) -> None:
+    file = tmp_path / "pyproject.toml"
+    file.write_text(f'[project]\nname = "x"\n\n[{table}]\nx = "1"\n')
+    told = f"meshlint: {file}:4: `[{table}]` is no table of meshlint; did you mean `[tool.meshlint]`?\n"
+    run = meshlint("check", tmp_path)
+    assert (run.status, run.err.count(told), run.err.count("did you mean")) == (0, 1, 1)
+    assert meshlint("check", "--isolated", tmp_path).err.count("did you mean") == 0
+
+
+@pytest.mark.parametrize("table", ["tool.pylint", "tool.tomlint", "tool.mypy", "tool.flit.metadata", "tool.meshlint"])
+def test_tables_of_other_tools_are_not(table: str, tmp_path: Path, meshlint: CommandLine) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[{table}]\n")
+    assert "did you mean" not in meshlint("check", tmp_path).err

@@ -125,7 +125,7 @@ def given(values: Mapping[str, Any]) -> Given:
 def settings_for(paths: tuple[str, ...], chosen: Given) -> Settings:
     """Read the settings file in force; what is wrong in it is a usage error."""
     from meshlint.settings.model import SettingsError
-    from meshlint.settings.read import find, load
+    from meshlint.settings.read import find, load, near_miss
 
     if chosen.isolated:
         return Settings()
@@ -135,7 +135,13 @@ def settings_for(paths: tuple[str, ...], chosen: Given) -> Settings:
                 raise click.UsageError(f"there is no settings file `{chosen.config}`")
             return load(chosen.config.resolve())
         start = Path(os.path.realpath(paths[0] if paths else "."))  # which never raises, for a circle of links too
-        file = find(start if start.is_dir() else start.parent)
+        folder = start if start.is_dir() else start.parent
+        missed = near_miss(folder)
+        if missed:
+            from meshlint.report.text import clean
+
+            click.echo(f"meshlint: {clean(missed)}", err=True)
+        file = find(folder)
         return load(file) if file is not None else Settings()
     except SettingsError as error:
         raise click.UsageError(str(error)) from None

@@ -18,6 +18,9 @@ else:
 
 OWN_FILE = "meshlint.toml"
 PROJECT_FILE = "pyproject.toml"
+NAME = "meshlint"
+HEADER = f"tool.{NAME}"
+"""The table of a `pyproject.toml` that holds the settings."""
 MAX_BYTES = 1024 * 1024
 MAX_PARTS = 1000
 """Dots on one line."""
@@ -26,17 +29,48 @@ MAX_PARTS = 1000
 def find(start: Path) -> Path | None:
     """Give the nearest settings file, from a folder upward to the top of its checkout.
 
-    A `pyproject.toml` counts only where it has a `[tool.meshlint]` table; a `meshlint.toml` beside it goes first.
+    A `pyproject.toml` counts only where it has a `[tool.meshlint]` table, or means to and is no TOML; a `meshlint.toml`
+    beside it goes first.
     """
+    return next((file for file in _files(start) if file.name == OWN_FILE or _has_table(file)), None)
+
+
+def near_miss(start: Path) -> str:
+    """Name the table of a `pyproject.toml` that must have been meant and is not read; empty where there is none.
+
+    Looked at are the files that `find` passes by.
+    """
+    for file in _files(start):
+        if file.name == OWN_FILE or _has_table(file):
+            return ""
+        found = next(_near_misses(file), None)
+        if found is not None:
+            line, table = found
+            return f"{file}:{line}: `[{table}]` is no table of meshlint; did you mean `[{HEADER}]`?"
+    return ""
+
+
+def _files(start: Path) -> Iterator[Path]:
+    """Give the files that could hold settings, nearest first."""
     for folder in (start, *start.parents):
-        if (folder / OWN_FILE).is_file():
-            return folder / OWN_FILE
-        project = folder / PROJECT_FILE
-        if project.is_file() and _has_table(project):
-            return project
+        yield from (folder / name for name in (OWN_FILE, PROJECT_FILE) if (folder / name).is_file())
         if (folder / ".git").exists():
-            return None
-    return None
+            return
+
+
+def _near_misses(file: Path) -> Iterator[tuple[int, str]]:
+    try:
+        text = _text(file)
+    except SettingsError:
+        return
+    for number, row in enumerate(text.splitlines(), 1):
+        if not row.lstrip().startswith("["):
+            continue
+        table = row.strip().strip("[]").partition("]")[0].strip()
+        top, _, name = table.partition(".")
+        word = (name if top == "tool" else table).partition(".")[0].strip("\"' ")
+        if 6 <= len(word) <= 10 and len(set(word.lower()) & set(NAME)) >= 6 and meant(word, [NAME], False, 0.8):
+            yield number, table
 
 
 def load(file: Path) -> Settings:
@@ -45,10 +79,13 @@ def load(file: Path) -> Settings:
     try:
         data = _parsed(text)
     except ValueError as error:
-        raise SettingsError(f"{file}: it is not TOML: {error}") from None
+        told = str(error)
+        line = told.partition("(at line ")[2].partition(",")[0]
+        where = f"{file}:{line}" if line.isdecimal() else str(file)
+        raise SettingsError(f"{where}: it is not TOML: {told}") from None
     header = ""
     if file.name == PROJECT_FILE:
-        header = "tool.meshlint"
+        header = HEADER
         data = _table_of(file, data, "tool", "meshlint")
     lines = dict(_lines(text, header))
     return _build(data, file, lines)
@@ -84,7 +121,7 @@ def _has_table(file: Path) -> bool:
     try:
         tool = _parsed(text).get("tool", {})
     except ValueError:
-        return False
+        return any(row.strip().lstrip("[ ").startswith(HEADER) for row in text.splitlines() if row.lstrip()[:1] == "[")
     return isinstance(tool, dict) and isinstance(tool.get("meshlint"), dict)
 
 
