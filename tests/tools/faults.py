@@ -19,6 +19,9 @@ EVEN = (
     "num_layers_per_virtual_pipeline_stage",
 )
 """Settings that say in another way which layers a stage holds."""
+FLAT = {"tensor_model_parallel_size": 1, "pipeline_model_parallel_size": 1, "context_parallel_size": 1}
+RANKS = 61440
+"""Ranks that the parallel sizes of any launch divide, and 7 does not."""
 RAMPS = ("rampup_batch_size", "step_batch_size_schedule")
 
 EXPERTS = {"num_moe_experts": 8}
@@ -96,9 +99,13 @@ FAULTS: tuple[Fault, ...] = (
     Fault("CGR001", {"cuda_graph_impl": "local", "cpu_offloading": True}, (), {"megatron-core": "0.16.1"}),
     Fault("FRW001", {**CP, "override_context_parallel_size": 1}),
     Fault("FRW002", {"microbatch_group_size_per_vp_stage": 4}, ("virtual_pipeline_model_parallel_size",)),
-    Fault("PAR001", {"context_parallel_size": 7}, EVEN),
+    Fault("PAR001", {"context_parallel_size": 7}, EVEN, world=RANKS),
     Fault(
-        "PAR002", {"expert_model_parallel_size": 7, "expert_tensor_parallel_size": 1}, (), {"megatron-core": "0.16.1"}
+        "PAR002",
+        {"expert_model_parallel_size": 7, "expert_tensor_parallel_size": 1},
+        (),
+        {"megatron-core": "0.16.1"},
+        world=RANKS,
     ),
     Fault("PAR003", {"pipeline_model_parallel_size": 17}, EVEN, {"megatron-core": "0.16.1"}),
     Fault("PAR004", {"tensor_model_parallel_size": 11}, (), {"megatron-core": "0.16.1"}),
@@ -113,12 +120,13 @@ FAULTS: tuple[Fault, ...] = (
         },
     ),
     Fault("PAR007", {"pipeline_model_parallel_size": 1, "virtual_pipeline_model_parallel_size": 2}, EVEN),
-    Fault("PAR008", {"micro_batch_size": 7, "global_batch_size": 8}, RAMPS),
+    Fault("PAR008", {**FLAT, "micro_batch_size": 7, "global_batch_size": 8}, RAMPS, world=8),
     Fault("PAR009", {"context_parallel_size": 0}),
-    Fault("PAR010", {"num_distributed_optimizer_instances": 7}, (), {"megatron-core": "0.16.1"}),
+    Fault("PAR010", {"num_distributed_optimizer_instances": 7}, (), {"megatron-core": "0.16.1"}, world=RANKS),
     Fault(
         "PAR011",
         {
+            **FLAT,
             "pipeline_model_parallel_size": 4,
             "virtual_pipeline_model_parallel_size": 2,
             "microbatch_group_size_per_vp_stage": 2,
@@ -127,6 +135,7 @@ FAULTS: tuple[Fault, ...] = (
         },
         (*EVEN, *RAMPS),
         {"megatron-core": "0.16.1"},
+        world=32,
     ),
 )
 

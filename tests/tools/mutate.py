@@ -63,6 +63,8 @@ class Fault:
     pins: Mapping[str, str] = field(default_factory=dict)
     entries: tuple[str, ...] = ()
     """The only entries where it is a fault; empty is all."""
+    world: int = 0
+    """Ranks that are said to be launched, as by `--world-size`; 0 leaves it to the launch."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +122,9 @@ class Checkout:
         """List the files of a folder."""
         return cls(root, scope_of([str(root)], Options(cwd=root, cache=False)))
 
-    def judge(self, target: Target, pins: Mapping[str, str]) -> Found:
+    def judge(self, target: Target, pins: Mapping[str, str], world: int = 0) -> Found:
         """Judge one launch, all its roles, by every rule."""
-        options = Options(cwd=self.root, pins=dict(pins), cache=False)
+        options = Options(cwd=self.root, pins=dict(pins), cache=False, world_size=world or None)
         context = gather.context_of(self.scope, options)
         codes: set[str] = set()
         stopped: dict[str, str] = {}
@@ -168,12 +170,12 @@ def mirror(root: Path, folder: Path) -> Path:
 def try_fault(checkout: Checkout, target: Target, fault: Fault) -> Outcome:
     """Put a fault into a launch of the copy, judge before and after, and put the files back."""
     changes = edits(checkout.root, target, fault)
-    before = checkout.judge(target, fault.pins)
+    before = checkout.judge(target, fault.pins, fault.world)
     originals = _apply(checkout.root, changes)
     try:
         _check_python(checkout.root, originals)
         _check_yaml(checkout.root, originals)
-        after = checkout.judge(target, fault.pins)
+        after = checkout.judge(target, fault.pins, fault.world)
     finally:
         for path, text in originals.items():
             _write(checkout.root / path, text)
