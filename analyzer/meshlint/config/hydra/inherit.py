@@ -20,7 +20,7 @@ from meshlint.sources.tree import Reader, Unreadable
 
 MAX_DEPTH = 20
 MAX_BASES = 50
-MAX_READ = 60
+MAX_READ = 30
 """Bases that one file may have in all: where they go round in a circle, every way through it is another."""
 MARK = "_override_"
 
