@@ -86,7 +86,8 @@ def computed(text: str, mark: Mark | None, operands: Iterable[Lit]) -> Lit:
     for lit in operands:
         marks.extend(m for m in (lit.mark, *lit.uses) if m is not None and m not in marks)
     first = mark if mark is not None else (marks.pop(0) if marks else None)
-    return Lit(text, first, exact=False, uses=tuple(marks[:3]))
+    open_ones = [m for m in marks[3:] if m.caveat][:1]  # what could change the result is never left out
+    return Lit(text, first, exact=False, uses=(*marks[:3], *open_ones))
 
 
 def listed(items: Sequence[Atom]) -> Atoms:
