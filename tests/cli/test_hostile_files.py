@@ -152,3 +152,31 @@ def test_too_many_patterns_to_exclude_are_refused(tree: Path) -> None:
     done = run(tree)
     assert done.returncode == 2
     assert "more than 2,000 patterns" in done.stderr
+
+
+def entries(folder: Path) -> list[Path]:
+    """Give the kept reports."""
+    return sorted((folder.parent / "cache/meshlint").glob("*.json"))
+
+
+def test_a_damaged_entry_of_the_cache_counts_as_none(tree: Path) -> None:
+    whole = found(tree)
+    (entry,) = entries(tree)
+    text = entry.read_text()
+    for damaged in ("", "[]", text[:-40], text.replace('"HCP001"', '"HCP002"', 1), text.partition("\n")[2], "\0" * 9):
+        entry.write_text(damaged)
+        assert found(tree) == whole
+    entry.unlink()
+    entry.mkdir()
+    assert found(tree) == whole
+
+
+def test_a_cache_folder_keeps_the_files_of_others(tree: Path) -> None:
+    (tree / "meshlint.toml").write_text('cache-dir = "results"\n')
+    (tree / "results").mkdir()
+    for i in range(60):
+        (tree / f"results/run{i}.json").write_text("{}")
+        os.utime(tree / f"results/run{i}.json", (i, i))
+    found(tree)
+    assert len(list((tree / "results").glob("run*.json"))) == 60
+    assert len(list((tree / "results").glob("*.json"))) == 61

@@ -22,9 +22,11 @@ from meshlint.finding import Report
 from meshlint.sources.discover import Scope
 from meshlint.sources.tree import MAX_BYTES as MAX_READ
 
-FORM = 1
+FORM = 2
 KEPT = 40
 """Entries kept; the oldest go first."""
+KEY_LENGTH = 40
+"""Hexadecimal digits of an entry's name."""
 RACY = 2.0
 """Seconds: a file that changed so shortly before it was recorded may change again with the same time stamp."""
 MAX_BYTES = 64 * 1024 * 1024
@@ -76,7 +78,7 @@ def key(place: Path, scope: Scope, asked: Iterable[str]) -> Key:
     for part in (*surroundings, "\1", *asked, *lists):
         digest.update(part.encode("utf-8", "surrogatepass"))
         digest.update(b"\0")
-    return Key(place / f"{digest.hexdigest()[:40]}.json", time.time())
+    return Key(place / f"{digest.hexdigest()[:KEY_LENGTH]}.json", time.time())
 
 
 def _code() -> Iterable[str]:
@@ -114,7 +116,10 @@ def load(where: Key, root: Path) -> Report | None:
     try:
         if where.file.stat().st_size > MAX_BYTES:
             return None
-        entry = json.loads(where.file.read_text("utf-8"))
+        written, _, text = where.file.read_text("utf-8").partition("\n")
+        if written != _checksum(text):
+            return None
+        entry = json.loads(text)
         if not all(_unchanged(root, path, stamp) for path, stamp in entry["looked"].items()):
             return None
         return report_of(entry["report"])
@@ -128,20 +133,35 @@ def store(where: Key, root: Path, looked: Iterable[str], report: Report) -> None
 
     try:
         entry = {"looked": _recorded(root, looked, where.began), "report": report_data(report)}
-        keep(where.file, json.dumps(entry).encode("utf-8"), KEPT)
+        text = json.dumps(entry)
+        keep(where.file, f"{_checksum(text)}\n{text}".encode(), KEPT)
     except (OSError, ValueError):
         return
 
 
+def _checksum(text: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def keep(file: Path, content: bytes, most: int) -> None:
-    """Write a file whole or not at all, and leave the `most` newest of its ending; raises OSError."""
+    """Write a file whole or not at all, and leave the `most` newest entries of its ending; raises OSError.
+
+    The folder may hold other people's files of the same ending: only what has a key for a name is taken away.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
     draft = file.with_suffix(f".{os.getpid()}.new")
     draft.write_bytes(content)
     draft.replace(file)
-    kept = sorted(file.parent.glob(f"*{file.suffix}"), key=lambda one: one.stat().st_mtime, reverse=True)
+    ours = (one for one in file.parent.glob(f"*{file.suffix}") if _is_key(one.stem))
+    kept = sorted(ours, key=lambda one: one.stat().st_mtime, reverse=True)
     for old in kept[most:]:
         old.unlink(missing_ok=True)
+
+
+def _is_key(stem: str) -> bool:
+    return len(stem) == KEY_LENGTH and set(stem) <= set("0123456789abcdef")
 
 
 def _recorded(root: Path, looked: Iterable[str], began: float) -> Mapping[str, Any]:
