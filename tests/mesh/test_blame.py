@@ -90,10 +90,10 @@ def test_a_guard_of_another_group_is_its_own_code(p: Program) -> None:
     assert code(p, fault) == "GRP004"
     term = p.alt(1, p.values.compare(">", p.values.extent(TP), 1), p.op(2, "dp"), end=2)
     assert faults(p, term) == ()
-    [guard] = size_guards(p.terms, term)
+    [guard] = size_guards(p.terms, term, STANDARD)
     assert guard.op.site.span.line == 2
     own = p.alt(1, p.values.compare(">", p.values.extent(DP), 1), p.op(2, "dp"), end=2)
-    assert size_guards(p.terms, own) == ()
+    assert size_guards(p.terms, own, STANDARD) == ()
 
 
 def test_a_constant_root_outside_of_some_instance(p: Program) -> None:

@@ -87,7 +87,7 @@ def _wants(term: Node, facts: Facts) -> _Wants:
 
 
 def _constant_root(op: Op) -> bool:
-    return op.root is not None and op.root.op == "lit" and op.group.dims != ALL
+    return op.root is not None and not op.root.var and op.group.dims != ALL
 
 
 def _want(expr: Expr, wants: _Wants) -> None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from meshlint.mesh.blame import Fault
 from meshlint.mesh.choose import parts
-from meshlint.mesh.dims import Axes
+from meshlint.mesh.dims import ALL, Axes, mesh_of
+from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse, truth
 from meshlint.mesh.fast import divides
 from meshlint.mesh.gate import Expr
 from meshlint.mesh.group import Group
@@ -171,19 +172,34 @@ class SizeGuard:
     mask: int
 
 
-def size_guards(terms: Terms, term: Node) -> tuple[SizeGuard, ...]:
-    """Give the events that stand under a size test of other dims alone (`if tp_size > 1: all_reduce(group=dp)`)."""
+def size_guards(terms: Terms, term: Node, axes: Axes) -> tuple[SizeGuard, ...]:
+    """Give the events that stand under a size test of other dims alone (`if tp_size > 1: all_reduce(group=dp)`).
+
+    The world and groups that are not known are left out, and branches that work on the tested dims too.
+    """
     found: list[SizeGuard] = []
     for node in walk(term):
         if not isinstance(node, Alt) or node.condition.var:
             continue
         groups, masks = _guards(node.condition)
-        masks = (*masks, *(group.dims for group in groups))
+        if groups or len(masks) != 1 or masks[0] in (0, ALL):
+            continue
         join = terms.joins.next(node)
         sides = (cut(terms, node.then, join), cut(terms, node.otherwise, join))
-        if len(masks) != 1 or not masks[0] or bool(sides[0].groups) is bool(sides[1].groups):
+        alone = _without(node.condition, axes)
+        if alone is None:
             continue
-        inner = sides[0] if sides[0].groups else sides[1]
-        ops = [below for below in walk(inner) if isinstance(below, Op) and below.group.dims & ~masks[0]]
+        inner, other = (sides[1], sides[0]) if alone else sides
+        if other.groups or any(group.dims & masks[0] or group.unknown for group in inner.groups):
+            continue
+        ops = [below for below in walk(inner) if isinstance(below, Op) and below.kind not in ("barrier", *NEW_GROUP)]
         found += [SizeGuard(node, op, masks[0]) for op in ops[:1]]
     return tuple(found)
+
+
+def _without(condition: Expr, axes: Axes) -> bool | None:
+    """Give what a test of sizes says where every size is one."""
+    try:
+        return truth(evaluate(condition, View(Layout(mesh_of(axes)), 0, refuse)))
+    except Unresolvable:
+        return None

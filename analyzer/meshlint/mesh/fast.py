@@ -117,7 +117,7 @@ def varies(op: Op) -> bool:
         return True
     if op.root is None:
         return False
-    return bool(op.root.var & op.group.dims) or (op.root.op == "lit" and op.group.dims != ALL)
+    return bool(op.root.var & op.group.dims) or (not op.root.var and op.group.dims != ALL)
 
 
 def _roots_differ(term: Node) -> bool:

@@ -325,14 +325,14 @@ class Engine:
         context = (key, *_identity(frame, ()))
         return self._worked_out(context, key, lambda: self._walk(frame, key))
 
-    def returns(self, func: Func) -> list[tuple[Expr, V, Node]]:
-        """Walk a function about whose arguments nothing is known for what it returns where."""
+    def walked(self, func: Func) -> Frame:
+        """Walk a function about whose arguments nothing is known."""
         key = (func.path, func.index)
         self.steps, self._active, self._depth = 0, set(), 0
         frame = self.frame(func, self.linker.definition(*key), [], {}, None)
         with self._inside(key):
             Walker(self, frame).block(frame.definition.body)
-        return frame.returns
+        return frame
 
     def _may_enter(self, what: object) -> bool:
         """Say whether something may be worked out here: not inside of itself, and not too deep."""
@@ -612,8 +612,12 @@ class Engine:
 
     def assigned(self, frame: Frame, name: str) -> list[Node]:
         """Give what a local of a function is assigned, for a frame that is not walked."""
+        return self.assigned_in(frame.definition, name)
+
+    def assigned_in(self, definition: Definition, name: str) -> list[Node]:
+        """Give what a local of a function is assigned."""
         found: list[Node] = []
-        _assigned(frame.definition.body, name, found)
+        _assigned(definition.body, name, found)
         return found[:4]
 
 

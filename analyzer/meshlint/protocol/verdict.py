@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from meshlint.finding import Confidence, Outcome, Related, Severity
 from meshlint.mesh.blame import Fault, Judge, differing, without_adversaries
 from meshlint.mesh.choose import Facts
-from meshlint.mesh.classify import Row, call_in_gate_function, code_of, row, way_out
+from meshlint.mesh.classify import Row, call_in_gate_function, code_of, row, size_guards, way_out
 from meshlint.mesh.dims import ALL, Axes
 from meshlint.mesh.draw import draw, traces
 from meshlint.mesh.gate import Origin, atoms, show
@@ -26,6 +26,7 @@ from meshlint.mesh.term import Node as Term
 from meshlint.place import Span
 from meshlint.protocol.facts import Definition, FileFacts, Node, dotted
 from meshlint.protocol.forwarding import Omitted, calls, not_forwarded, switched_off
+from meshlint.protocol.kinds import Misfit, makes_groups, misfits
 from meshlint.protocol.nones import MIDDLE, may_return_nones, nones
 from meshlint.protocol.roots import Root, function_of, root_term, roots_of
 from meshlint.protocol.stages import STAGE_NAMES, Answer, Differ, Missing, ask, without_pipeline
@@ -224,6 +225,7 @@ class Verdicts:
                     if known is None or _depth(fault) < _depth(known.fault):
                         best[fault.key] = Found(root, term, fault)
         own = [Standing(*_place(found), self._told(found) if self._stands(found) else None) for found in best.values()]
+        own += self._size_guards(roots)
         early = list(self._early(wanted))
         stages = [*early, *self._stages(roots, {standing.rank[1:] for standing in early})]
         return Part(own, stages, list(self._omitted(wanted)), [*self.engine.notes, *self.notes])
@@ -344,6 +346,26 @@ class Verdicts:
                     if given >= MAX_CALLERS:
                         return
 
+    def _size_guards(self, roots: list[Root]) -> Iterator[Standing]:
+        """Find events that are skipped where the size of other dims is one, in the function of the test."""
+        for root in roots:
+            for guard in size_guards(self.engine.terms, self.terms[root], self.axes):
+                if len(guard.node.gate.site.frames()) > 1:
+                    continue
+                name = self.engine.linker.definition(root.path, root.index).qualname
+                site = call_in_gate_function(guard.node.gate, guard.op.site)
+                group, test = self.label(guard.op.group), self.axes.label(guard.mask)
+                message = (
+                    f"`{guard.op.kind}` on the {group} group is left out where the {test} size is one, although the "
+                    f"{group} group may still hold several ranks."
+                )
+                related = (Related(guard.node.gate.site.span, "the test of another size"),)
+                fault = CodeFault(
+                    "GRP004", Severity.WARNING, Confidence.MEDIUM, Outcome.WRONG, site.span, message, related,
+                    f"{name}|{group}|{guard.op.kind}", name,
+                )  # fmt: skip
+                yield Standing((site.span, "GRP004"), (1, root.path, root.index), fault)
+
     def _stages(self, roots: list[Root], early: set[tuple[object, ...]]) -> Iterator[Standing]:
         """Ask which packed keys reach which stages, of the functions that send them themselves or by one call."""
         seen: dict[Key, Standing] = {}
@@ -375,7 +397,7 @@ class Verdicts:
 
     def _returns_early(self, root: Root, name: str) -> Standing | None:
         try:
-            returns = self.engine.returns(function_of(self.engine, root))
+            returns = self.engine.walked(function_of(self.engine, root)).returns
         except (Exhausted, RecursionError):
             return None
         found = nones(returns, self.axes, packed, self.engine.domain.is_none)
@@ -460,6 +482,8 @@ class Verdicts:
             for definition in self.engine.linker.files[path].definitions[1:]:
                 if path in wanted:
                     yield from map(_on_the_world, not_forwarded(self.engine, path, definition))
+                if path in wanted and makes_groups(definition):
+                    yield from (_of_a_kind(found, definition) for found in misfits(self.engine, path, definition))
                 without = switched_off(self.engine, path, definition)
                 yield from (_without_agreement(found) for found in without if found.span.path in wanted)
 
@@ -564,6 +588,23 @@ def _without_agreement(found: Omitted) -> CodeFault:
         f"out: each rank goes on with its own value."
     )
     return _left_out("GRP005", found, message, Outcome.HANG, "a call that gives it")
+
+
+def _of_a_kind(found: Misfit, definition: Definition) -> CodeFault:
+    if found.node:
+        message = (
+            f"`{found.text}` is the rank inside of a node and is given as the rank in the job: with a second node two "
+            f"processes come with one rank."
+        )
+        grade = (Severity.WARNING, Confidence.MEDIUM, Outcome.HANG)
+    else:
+        message = (
+            f"`{found.text}` is a place in a group and is looked for among ranks of the whole job, from which groups "
+            f"are made here: in every instance but the first it finds another list, or none."
+        )
+        grade = (Severity.ERROR, Confidence.HIGH, Outcome.WRONG)
+    name = definition.qualname
+    return CodeFault("GRP002", *grade, found.span, message, (), f"{name}|{found.text}", name)
 
 
 def _left_out(code: str, found: Omitted, message: str, outcome: Outcome, label: str) -> CodeFault:

@@ -98,6 +98,10 @@ class Frame:
     """Paths that may hold joined values."""
     contexts: dict[tuple[str, int], set[object]] = field(default_factory=dict)
     """How each function is called from here."""
+    listed: list[int] = field(default_factory=list)
+    """The value numbers of lists of ranks from which groups are made."""
+    looked_for: list[tuple[V, int, int]] = field(default_factory=list)
+    """What was looked for in which list (its value number), and the line."""
     serial: int = 0
     """Which activation it is: functions defined inside see its variables."""
 
@@ -108,6 +112,7 @@ class Walker:
     def __init__(self, engine: Engine, frame: Frame) -> None:
         self.engine = engine
         self.frame = frame
+        self.line = frame.definition.line
         self.unused: Node | None = None
         """The call whose value nobody uses."""
         self.domain: Domain = engine.domain
@@ -137,6 +142,7 @@ class Walker:
     def statement(self, node: Node) -> bool:
         """Walk one statement; say whether control goes on after it."""
         self.engine.spend()
+        self.line = node[1]
         method = _STATEMENTS.get(node[0])
         return True if method is None else method(self, node)
 
@@ -911,6 +917,7 @@ class Walker:
         if isinstance(right.data, RanksOf) and left.expr is self.values.rank():
             return self.values.member(right.data.group)
         if isinstance(right.data, Seq):
+            self.frame.looked_for.append((left, right.expr.id, self.line))
             return self.values.either(*(self.equal(left, item) for item in right.data.items))
         if left.expr.op == "lit" and isinstance(left.expr.args[0], str):
             if isinstance(right.data, Map) and right.data.get(left.expr.args[0]) is not None:
@@ -922,6 +929,7 @@ class Walker:
             present = self.values.atom(f"batch {left.expr.args[0]!r} is None", Origin.CONTRACT)
             return self.values.negate(present)
         if right.expr.op in ("list", "range", "for"):
+            self.frame.looked_for.append((left, right.expr.id, self.line))
             return self.values.compare("in", self.domain.numeric(left), right.expr)
         return self.domain.opaque(f"#{left.expr.id} in #{right.expr.id}", (left.expr, right.expr))
 
@@ -1372,6 +1380,8 @@ class Walker:
     def created(self, args: list[V], kwargs: dict[str, V], text: str, call: Node) -> V:
         """Give the group that `new_group` returns: the world where no ranks are given, else unknown."""
         ranks = _argument((0, "ranks"), args, kwargs)
+        if ranks is not None:
+            self.frame.listed.append(ranks.expr.id)
         if ranks is None or _is_none(ranks):
             group = Group(ALL, identity=f"{self.frame.path}:{call[4]}", name="world")
             return V(self.values.atom(self.key(text, call[4]), Origin.UNKNOWN), Grp(group), self.no)
