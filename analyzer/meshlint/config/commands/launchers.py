@@ -310,7 +310,7 @@ def _option(words: Words, place: int, launcher: Launcher, counts: Counts) -> int
         if equals and name in launcher.variables:
             _sets_variable(replace(word, text=value if word.text is not None else None, known=value), counts)
         return place + 1
-    glued = next((f for f in launcher.counts if len(f) == 2 and text.startswith(f) and text[2:].isdigit()), "")
+    glued = next((f for f in launcher.counts if len(f) == 2 and text.startswith(f) and text[2:].isdecimal()), "")
     if glued:
         counts.said[launcher.counts[glued]] = _count(word, text[2:])
         return place + 1
@@ -328,7 +328,7 @@ def _count(word: Word, text: str) -> Value:
     if word.text is None:
         return unknown(word.reason, *word.origins)
     number = text.rpartition(":")[2] if text.startswith("gpu") else text
-    if number.isdigit() and len(number) < 10:
+    if number.isdecimal() and len(number) < 10:
         return Value(State.SET, int(number), word.origins)
     if number in ("gpu", "auto", "cpu"):
         return unknown(f"torchrun counts the devices of the machine (`{number}`)", *word.origins)
