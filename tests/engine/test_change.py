@@ -188,3 +188,12 @@ def test_outside_of_a_checkout(tmp_path: Path, meshlint: CommandLine, monkeypatc
     run = meshlint("check", "--diff", "HEAD")
     assert run.status == 2
     assert "--diff wants a git checkout" in run.err
+
+
+def test_the_first_commit(tmp_path: Path, meshlint: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / "run.sh").write_text(script(FAULT))
+    git(tmp_path, "add", ".")
+    monkeypatch.chdir(tmp_path)
+    run = meshlint("check", "--diff", "HEAD", "--format", "concise")
+    assert [line.split(":")[0] for line in run.out.splitlines()] == ["run.sh"]

@@ -74,7 +74,18 @@ def key(place: Path, scope: Scope, asked: Iterable[str]) -> Key:
         *map(str, scope.roots),
     )
     replaced = (f"{path}\1{text}" for path, text in sorted(scope.replaced.items()))
-    lists = ("\1", *scope.files, "\1", *scope.asked, "\1", *sorted(scope.named), "\1", *replaced)
+    lists = (
+        "\1",
+        *scope.files,
+        "\1",
+        *scope.asked,
+        "\1",
+        *sorted(scope.named),
+        "\1",
+        *(scope.code or ()),
+        "\1",
+        *replaced,
+    )
     for part in (*surroundings, "\1", *asked, *lists):
         digest.update(part.encode("utf-8", "surrogatepass"))
         digest.update(b"\0")

@@ -25,6 +25,10 @@ MODES = ("all", "file", "context", "added")
 context; on an added line."""
 
 
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""Git's name of the tree without files."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A change that a person asked about: a revision to compare with, or a diff as text; `mode` is one of MODES."""
@@ -48,10 +52,9 @@ def check_change(paths: Sequence[str], options: Options, asked: Asked) -> Report
         contents = undo(patch, Tree(scope.root, scope.roots))
     except PatchError as error:
         raise UsageError(str(error)) from None
-    report = judged(scope, options)
-    if not patch.files:
-        return with_sources(scope, replace(report, findings=()))
-    before = judged(_before(scope, contents), replace(options, tick=None))
+    now = _touched(scope, patch.paths)
+    report = judged(now, options)
+    before = judged(_touched(_before(scope, contents), contents), replace(options, tick=None))
     fresh = _fresh(report.findings, before.findings, patch, _lines(scope, contents))
     told = [_placed(finding, patch) for finding in fresh if _within(finding, patch, asked.mode)]
     return with_sources(scope, replace(report, findings=tuple(sorted(told, key=lambda f: f.sort_key))))
@@ -71,14 +74,11 @@ def _diff(top: Path, base: str) -> str | None:
         raise UsageError("--diff wants a git checkout; --diff-file takes a diff from anywhere")
     if base.startswith("-"):
         raise UsageError(f"`{base}` is no revision")
-    commit = run_git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}")
-    if commit is None and run_git(top, "rev-parse", "--is-shallow-repository") != b"true\n":
-        raise UsageError(f"there is no revision `{base}` in this checkout")
-    shared = run_git(top, "merge-base", commit.decode().strip(), "HEAD") if commit is not None else None
+    shared = _shared(top, base)
     if shared is None:
         return None
     words = ("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/")
-    raw = run_git(top, "diff", *words, "--ignore-submodules", shared.decode().strip(), "--")
+    raw = run_git(top, "diff", *words, "--ignore-submodules", shared, "--")
     if raw is None:
         return None
     if len(raw) > MAX_BYTES:
@@ -86,6 +86,17 @@ def _diff(top: Path, base: str) -> str | None:
             f"the change since `{base}` is a diff of {len(raw):,} bytes; meshlint reads at most {MAX_BYTES:,}"
         )
     return raw.decode("utf-8", "replace")
+
+
+def _shared(top: Path, base: str) -> str | None:
+    """Give the last commit that `base` and the checkout share; None where git cannot tell, as in a shallow clone."""
+    commit = run_git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}")
+    if commit is None and base == "HEAD":
+        return EMPTY_TREE  # nothing is committed yet
+    if commit is None and run_git(top, "rev-parse", "--is-shallow-repository") != b"true\n":
+        raise UsageError(f"there is no revision `{base}` in this checkout")
+    shared = run_git(top, "merge-base", commit.decode().strip(), "HEAD") if commit is not None else None
+    return shared.decode().strip() if shared is not None else None
 
 
 def _shown(patch: Patch, top: Path, scope: Scope) -> Patch:
@@ -97,6 +108,12 @@ def _shown(patch: Patch, top: Path, scope: Scope) -> Patch:
 
     files = (replace(file, path=shown(file.path), before=shown(file.before)) for file in patch.files)
     return Patch(tuple(file for file in files if not Path(file.path or file.before).is_absolute()))
+
+
+def _touched(scope: Scope, paths: Iterable[str]) -> Scope:
+    """Judge the launches that read a changed file, and the whole program: a gate in one file starves another's call."""
+    changed = tuple(sorted(set(paths) & set(scope.asked)))
+    return replace(scope, asked=changed, named=frozenset(changed), code=scope.asked)
 
 
 def _before(scope: Scope, contents: Mapping[str, str | None]) -> Scope:

@@ -55,7 +55,8 @@ def check_program(
     """
     judgement = Judgement()
     active = rules.program_rules()
-    paths = tuple(path for path in scope.asked if path.endswith(ENDING))
+    files = scope.asked if scope.code is None else scope.code
+    paths = tuple(path for path in files if path.endswith(ENDING))
     if not active or not paths:
         return judgement
     with _rare_collections():

@@ -21,6 +21,7 @@ from meshlint.engine.merge import Judged, merge
 from meshlint.engine.options import Options, UsageError
 from meshlint.engine.patterns import check_pattern
 from meshlint.engine.program import check_program
+from meshlint.engine.readers import readers
 from meshlint.engine.ruleset import RuleSet
 from meshlint.engine.suppress import Suppressions, house_findings
 from meshlint.finding import Coverage, Report
@@ -134,19 +135,28 @@ class Part:
 def _check_launches(
     scope: Scope, context: Context, options: Options, rules: RuleSet, outcome: Outcome
 ) -> frozenset[str]:
-    """Judge every entry; give the paths that other processes looked at."""
-    entries = list(enumerate(gather.entries(scope, context, outcome.failures, options.tick)))
+    """Judge every entry; give the paths that other processes looked at.
+
+    A file that a person named counts for every launch that reads it, wherever that is started.
+    """
+    more = readers(scope, context) if scope.named else ()
+    wide = replace(scope, asked=tuple(sorted({*scope.asked, *more})))
+    entries = list(enumerate(gather.entries(wide, context, outcome.failures, options.tick)))
     active = rules.launch_rules()
 
     def work(part: Sequence[tuple[int, gather.Entry]], here: bool) -> Part:
         return _check_part(part, context, options if here else replace(options, tick=None), active)
 
     parts = split.share(entries, work, split.workers(len(entries)))
-    for number, _ in entries:
+    asked = frozenset(scope.asked)
+    for number, entry in entries:
         part = next(part for part in parts if number in part.outcomes)
-        outcome.judgements += part.outcomes[number].judgements
-        outcome.failures += part.outcomes[number].failures
-        context.problems += part.problems[number]
+        if entry.path in asked:
+            outcome.judgements += part.outcomes[number].judgements
+            outcome.failures += part.outcomes[number].failures
+            context.problems += part.problems[number]
+        else:
+            outcome.judgements += [j for j in part.outcomes[number].judgements if j.reads & scope.named]
     context.problems += gather.unreadable(scope, context)
     return frozenset().union(*(part.looked for part in parts))
 

@@ -47,6 +47,8 @@ class Scope:
     closed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     unused: tuple[tuple[str, str], ...] = ()
+    code: tuple[str, ...] | None = None
+    """Python files to look for faults of the program in; None for those among `asked`."""
     replaced: Mapping[str, str | None] = field(default_factory=dict)
     """Files to read as something else than they are, as in `Tree`."""
 

@@ -11,10 +11,10 @@ TIMEOUT_S = 20
 _READING = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
-def run_git(root: Path, *arguments: str) -> bytes | None:
+def run_git(root: Path, *arguments: str, none: int = 0) -> bytes | None:
     """Run a reading git command in `root`; None where git is absent, refuses or takes too long.
 
-    Variables of git are left behind: inside a hook they name the hook's own index and folder.
+    `none` is a further exit status that is no failure: that of a search that finds nothing. Variables of git are left behind: inside a hook they name the hook's own index and folder.
     """
     import subprocess  # here, since most runs on one file ask git nothing
 
@@ -27,7 +27,7 @@ def run_git(root: Path, *arguments: str) -> bytes | None:
         done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, env=environment, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout if done.returncode == 0 else None
+    return done.stdout if done.returncode in (0, none) else None
 
 
 _READ_BY_GIT = (".git/config", ".git/HEAD", ".git/index", ".git/info/exclude", ".gitignore", ".gitmodules")
