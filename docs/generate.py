@@ -1,13 +1,15 @@
-"""Write the pages that come from the code: a page a rule, the fields, the settings.
+"""Write the pages that come from the code: a page a rule, the fields, the settings, and what was measured.
 
 `python docs/generate.py` writes them, `python docs/generate.py --check` exits with 1 where one is stale.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from meshlint.config.fields import FIELDS
 from meshlint.config.framework import Framework
@@ -18,6 +20,9 @@ from meshlint.settings.read import KEYS
 
 HERE = Path(__file__).parent
 NOTE = "<!-- made by docs/generate.py; edit the source that it reads -->\n\n"
+
+DEPTHS = ("gpu", "cpu", "simulate")
+"""The depths of verdicts, the deepest first."""
 
 FAMILIES = {
     "HCP": "Hierarchical context parallelism",
@@ -42,7 +47,8 @@ FAMILIES = {
 def pages() -> dict[Path, str]:
     """Give every generated page by its path under docs/."""
     rules = load()
-    made = {Path("rules") / f"{rule.code}.md": NOTE + markdown(rule) for rule in rules}
+    made = {Path("rules") / f"{rule.code}.md": NOTE + markdown(rule) + section(rule.code) for rule in rules}
+    made[Path("evidence.md")] = NOTE + "\n".join(evidence()) + "\n"
     made[Path("rules/index.md")] = NOTE + "\n".join(_index()) + "\n"
     made[Path("fields.md")] = NOTE + "\n".join(_fields()) + "\n"
     made[Path("settings-keys.md")] = NOTE + "\n".join(_settings()) + "\n"
@@ -114,6 +120,95 @@ def _settings() -> Iterator[str]:
     yield "| --- | --- |"
     for key, (doc, _) in KEYS.items():
         yield f"| `{key}` | {doc} |"
+
+
+def verdicts() -> dict[str, list[dict[str, Any]]]:
+    """Give the verdicts by rule, the deepest first."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for file in sorted((HERE / "evidence").glob("*.json")):
+        verdict = json.loads(file.read_text("utf-8"))
+        found.setdefault(verdict["code"], []).append(verdict)
+    for listed in found.values():
+        listed.sort(key=lambda verdict: DEPTHS.index(verdict["depth"]))
+    return found
+
+
+def section(code: str) -> str:
+    """Give the part of a rule's page that shows its failure, as measured at the deepest depth; "" without any."""
+    listed = verdicts().get(code, [])
+    if not listed:
+        return ""
+    lines = [f"\n## Measured\n\n`meshlint reproduce {code}` shows it. Seen so far ([all](../evidence.md)):\n"]
+    seen: set[str] = set()
+    for verdict in listed:
+        for case in verdict["cases"]:
+            if case["name"] not in seen and all(arm["outcome"] for arm in case["arms"]):
+                seen.add(case["name"])
+                lines.append(f"- {case['says']}: {_both(case)} ({_where(verdict)}).")
+    return "\n".join(lines) + "\n"
+
+
+def _both(case: dict[str, Any]) -> str:
+    failing, fixed = case["arms"]
+    shown = "" if case["shown"] else "; **not as the rule states**"
+    return f"**{failing['outcome']}**{_detail(failing, case)}; the fixed arm is {fixed['outcome']}{shown}"
+
+
+def _detail(arm: dict[str, Any], case: dict[str, Any]) -> str:
+    """Say how large the error is, who waits for whom, or what was raised."""
+    wrong = [v for v in arm["values"] if v["relative_error"] is None or v["relative_error"] > case["tolerance"]]
+    parts = []
+    if wrong:
+        worst = max(wrong, key=lambda v: v["relative_error"] if v["relative_error"] is not None else float("inf"))
+        error = worst["relative_error"]
+        size = "" if error is None else f", relative error {error:g}"
+        values = "" if worst["value"].startswith("[") else f" is {worst['value']} where {worst['right']} is right"
+        parts.append(f"{worst['name']} on rank {worst['rank']}{values}{size}")
+    for wait in arm["waits"][:2]:
+        whom = f" for rank {', '.join(map(str, wait['for']))}" if wait["for"] else ", though all have come"
+        parts.append(f"rank {wait['rank']} waits in {wait['op']}{whom}")
+    parts += [f"`{one['text'][:90]}`" for one in arm["errors"][:1]]
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _where(verdict: dict[str, Any]) -> str:
+    versions = verdict["versions"]
+    names = {"torch": "torch", "nccl": "NCCL", "megatron.core": "megatron-core", "transformer_engine": "TE"}
+    said = [f"{shown} {versions[name]}" for name, shown in names.items() if versions.get(name)]
+    gpus = verdict["hardware"].get("gpus", [])
+    place = f"{len(gpus)} {gpus[0]}" if gpus else {"cpu": "gloo", "simulate": "simulated"}[verdict["depth"]]
+    return ", ".join([place, *(said if gpus else [one for one in said if not one.startswith("NCCL")])])
+
+
+def evidence() -> Iterator[str]:
+    """Give the page of all verdicts."""
+    found = verdicts()
+    yield "# Evidence"
+    yield ""
+    yield "What the reproducers showed, on the machines named: the failing arm and the fixed one of each case, as"
+    yield "`meshlint reproduce CODE` runs them. The files in [evidence](evidence/) hold every rank's values and waits."
+    yield "At depth `gpu` the cases of context parallelism run megatron-core and Transformer Engine themselves where"
+    yield "*runs* says so; a stand-in is named as one."
+    for code in sorted(found):
+        yield f"\n## [{code}](rules/{code}.md)\n"
+        yield "| depth | case | failing | fixed | runs | on |"
+        yield "| --- | --- | --- | --- | --- | --- |"
+        for verdict in found[code]:
+            yield from (_row(verdict, case) for case in verdict["cases"])
+
+
+def _row(verdict: dict[str, Any], case: dict[str, Any]) -> str:
+    failing, fixed = case["arms"]
+    mark = "" if case["shown"] else "not as stated: "
+    cells = [
+        verdict["depth"],
+        f"{case['name']}, {case['ranks']} ranks",
+        f"{mark}{failing['outcome'] or 'not run'}{_detail(failing, case)}",
+        fixed["outcome"] or "not run",
+        case["runs"],
+        _where(verdict),
+    ]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def stale() -> list[str]:

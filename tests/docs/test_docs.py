@@ -41,7 +41,7 @@ def test_every_rule_has_a_page_that_explain_prints(meshlint: CommandLine) -> Non
         page = (ROOT / "docs" / "rules" / f"{rule['code']}.md").read_text("utf-8")
         run = meshlint("explain", rule["code"])
         assert run.status == 0
-        assert page.endswith(run.out)
+        assert run.out in page
         assert "## What it does" in run.out
 
 

@@ -20,12 +20,10 @@ check("heads of the layer", core.num_attention_heads_per_partition, 4)
 """
 SWITCHED = """\
 import os
-
 os.environ |= {"NVTE_FUSED_ATTN": "0", "NVTE_FLASH_ATTN": "0"}
 """
 BACK = """\
 import os
-
 os.environ |= {"NVTE_FUSED_ATTN": "1", "NVTE_FLASH_ATTN": "1"}
 """
 

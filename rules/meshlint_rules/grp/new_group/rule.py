@@ -20,8 +20,11 @@ class NewGroup(ProgramRule):
 
     ## Why this is bad
 
-    `new_group` is a collective of the whole world, members or not: the others wait, or ranks disagree about the
-    members.
+    `new_group` is a collective of the whole world, members or not: each rank numbers its groups, and the numbers are
+    how members find each other. Where some ranks alone make a group, with torch 2.11 and 2.13 the call itself returns,
+    and the next group that everybody makes hangs: in `new_group` on gloo, in its first collective on NCCL. Where lists
+    differ, ranks disagree about the members. With `TORCH_DIST_INIT_BARRIER=1`, and in older releases, the first call
+    waits for every rank.
 
     ## Example
 

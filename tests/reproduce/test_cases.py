@@ -1,0 +1,90 @@
+"""Every reproducer shows what it states: without torch here, and on gloo where a Python with torch is at hand."""
+
+from __future__ import annotations
+
+import os
+import py_compile
+import subprocess
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from meshlint.engine.reproducers import reproducer_of
+from meshlint.reproduce.case import Depth, Happens, Reproducer
+from meshlint.reproduce.launch import CannotRun, python_with_torch
+from meshlint.reproduce.run import Runner
+from meshlint.reproduce.script import LINES, written
+from meshlint.reproduce.verdict import text
+from meshlint_rules import rules
+
+FOUND = {rule.code: made for rule in rules() if (made := reproducer_of(rule)) is not None}
+TORCH = os.environ.get("MESHLINT_TORCH_PYTHON", "")
+"""A Python that has torch, where this one has none."""
+
+needs_torch = pytest.mark.skipif(
+    find_spec("torch") is None and not TORCH, reason="no torch here, and MESHLINT_TORCH_PYTHON names no Python with it"
+)
+
+
+def of(depth: Depth) -> list[Reproducer]:
+    return [made for made in FOUND.values() if any(depth in case.depths and not case.needs for case in made.cases)]
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Runner]:
+    with Runner(python=TORCH) as made:
+        yield made
+
+
+def test_every_rank_and_group_rule_has_a_reproducer() -> None:
+    missing = [rule.code for rule in rules() if rule.family() in ("COL", "GRP", "HCP") and rule.code not in FOUND]
+    assert missing == ["HCP005", "HCP008"]
+
+
+@pytest.mark.parametrize("reproducer", of(Depth.SIMULATE), ids=lambda made: made.code)
+def test_it_is_shown_without_torch(reproducer: Reproducer, runner: Runner) -> None:
+    verdict = runner.run(reproducer, Depth.SIMULATE)
+    assert verdict.shown, "\n".join(text(verdict, ""))
+    for case in verdict.cases:
+        failing, fixed = case.arms
+        assert fixed.happened is Happens.OK
+        assert failing.happened is case.case.failing.at(Depth.SIMULATE)
+
+
+@needs_torch
+@pytest.mark.parametrize("reproducer", of(Depth.CPU), ids=lambda made: made.code)
+def test_it_is_shown_on_gloo(reproducer: Reproducer, runner: Runner) -> None:
+    verdict = runner.run(reproducer, Depth.CPU)
+    assert verdict.shown, "\n".join(text(verdict, ""))
+
+
+@pytest.mark.parametrize("reproducer", FOUND.values(), ids=lambda made: made.code)
+def test_every_case_can_be_written(reproducer: Reproducer, tmp_path: Path) -> None:
+    for number, case in enumerate(reproducer.cases):
+        script = written(case, reproducer.code)
+        file = tmp_path / f"{number}.py"
+        file.write_text(script, "utf-8")
+        py_compile.compile(str(file), doraise=True)
+        assert "meshlint" not in script
+        if not case.runs.startswith("a stand-in"):
+            assert script.count("\n") < LINES, case.name
+
+
+@needs_torch
+@pytest.mark.parametrize(("arm", "status", "said"), [("fixed", 0, "loss is [6.0]"), ("failing", 1, "in failing")])
+def test_a_written_case_runs(arm: str, status: int, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "repro.py"
+    text_of = written(FOUND["COL001"].cases[0], "COL001").replace("_later(30,", "_later(12,")
+    file.write_text(text_of, "utf-8")
+    torchrun = [python_with_torch(TORCH), "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    run = subprocess.run([*torchrun, str(file), arm], capture_output=True, text=True, timeout=300)
+    assert run.returncode == status
+    assert said in run.stdout + run.stderr
+
+
+def test_a_python_without_torch_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("meshlint.reproduce.launch.find_spec", lambda name: None)
+    with pytest.raises(CannotRun, match=r"meshlint\[reproduce\]"):
+        python_with_torch()
