@@ -16,7 +16,7 @@ ANALYZER = Path(__file__).parents[2] / "analyzer" / "meshlint"
     ("words", "told"),
     [
         (("chekc",), "there is no verb `chekc`; did you mean `check`?"),
-        (("zzz",), "there is no verb `zzz`; there are check, config, "),
+        (("zzz",), "there is no verb `zzz`; there are "),
         (("check", "--select", "HCP022"), "there is no rule `HCP022`; did you mean `HCP002`?"),
         (("check", "--gpu", "h10"), "there is no GPU `h10`; did you mean `H100`?"),
         (("check", "--pin", "megatroncore=1"), "is judged; did you mean `megatron-core`?"),

@@ -211,4 +211,5 @@ def test_what_is_said_of_an_underscore(tmp_path: Path, meshlint: CommandLine) ->
     for file in ("run.sh", "model_config.yaml"):
         run = meshlint("check", "--isolated", "--no-cache", "--select", "HCP001", tmp_path / file)
         assert run.status == 0
-        assert "HCP001 for want of cp_comm_type (`--cp_comm_type` is no flag of Megatron-LM's parser" in run.out
+        assert "0 of 1 rule judged" in run.out
+        assert "`--cp_comm_type` is no flag of Megatron-LM's parser, which spells it `--cp-comm-type`" in run.out
