@@ -50,12 +50,14 @@ class Program:
         """Index the files by the last part of the name under which they can be imported."""
         paths = [path for path in self.files if path.endswith(".py")]
         self._paths = frozenset(paths)
-        folders: set[str] = set()
+        folders = {"."}
         for path in paths:
-            pure = PurePosixPath(path)
-            tail = pure.parent.name if pure.name == "__init__.py" else pure.stem
+            folder, _, name = path.rpartition("/")
+            tail = folder.rpartition("/")[2] if name == "__init__.py" else name.removesuffix(".py")
             self._by_tail.setdefault(tail, []).append(path)
-            folders.update(str(parent) for parent in pure.parents)
+            while folder and folder not in folders:
+                folders.add(folder)
+                folder = folder.rpartition("/")[0]
         self._folders = frozenset(folders)
         for folder in sorted(folders):
             if f"{folder}/__init__.py" not in self._paths:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -65,7 +66,7 @@ class Shell:
 
     def claims(self, path: str) -> bool:
         """Claim by the ending; files without one are not looked at."""
-        return PurePosixPath(path).suffix in SUFFIXES
+        return posixpath.splitext(path)[1] in SUFFIXES  # thousands of files: pathlib takes as long as all the rest
 
     def entries(self, paths: Iterable[str], context: Context) -> Iterable[str]:
         """Judge scripts that can start something; a script that others source gives way to them."""
