@@ -67,11 +67,20 @@ class Models:
     extra: tuple[Entry, ...] = ()
     _by_name: dict[str, Entry] = field(default_factory=dict)
     _asked: dict[str, Entry | None] = field(default_factory=dict)
+    _methods: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Index the entries by name."""
         for entries in (*LIBRARIES, self.extra):
             self._index(entries)
+
+    @property
+    def methods(self) -> frozenset[str]:
+        """The names of methods that are modelled for objects of some class."""
+        if not self._methods:
+            names = (name.rpartition(".")[2] for name in self._by_name if "()." in name)
+            self._methods = frozenset(names)
+        return self._methods
 
     def _index(self, entries: Iterable[Entry]) -> None:
         for entry in entries:

@@ -227,6 +227,9 @@ class Engine:
             target = linker.imported(path, row) if row is not None else None
             if target is None and len(parts) == 1:
                 return None, []
+            made = self._of_object(definition, parts[1]) if target is None and len(parts) == 2 else None
+            if made is not None:
+                return made, []
         elif parts[0] not in ("?",):
             target = linker.name(path, parts[0])
         for part in parts[1:]:
@@ -248,6 +251,16 @@ class Engine:
         if entry is not None or len(parts) == 1 or (target is not None and target.kind == "library"):
             return entry, []
         return None, linker.by_name(parts[-1])
+
+    def _of_object(self, definition: Definition, method: str) -> Entry | None:
+        """Give the model of a method of an object that the function itself makes."""
+        if method not in self.models.methods:
+            return None
+        for text in definition.callees:
+            entry = self.models.find(f"{text.rpartition('.')[2]}().{method}")
+            if entry is not None and entry.kind == "op":
+                return entry
+        return None
 
     def _family(self, key: ClassKey, name: str, above: bool) -> list[tuple[str, int]]:
         found: dict[tuple[str, int], None] = {}

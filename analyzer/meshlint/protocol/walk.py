@@ -70,6 +70,10 @@ _SAME = frozenset(
 )
 """Methods that give the same value again, or a view of it."""
 
+_VIEWS = frozenset(
+    ("view", "view_as", "reshape", "flatten", "squeeze", "unsqueeze", "ravel", "narrow", "expand", "data")
+)
+
 _COUNTS = frozenset(("numel", "size", "dim", "nelement", "element_size", "count"))
 
 
@@ -1450,13 +1454,16 @@ class Walker:
                     after = replace(after, null=None)
             else:
                 after = self.domain.cleared(value, dims, key)
+            root = _root(path)
+            reached = {root}
             for name, other in list(self.frame.env.items()):
                 if other is value or (value.buf and other.buf == value.buf):
                     self.frame.env[name] = after
-            root = _root(path)
+                    reached.add(name)
             self.bind(path, root, after)
-            if root in {p.name for p in self.frame.definition.params}:
-                self.frame.cleared[root] = self.frame.cleared.get(root, 0) | dims
+            for param in self.frame.definition.params:
+                if param.name in reached:
+                    self.frame.cleared[param.name] = self.frame.cleared.get(param.name, 0) | dims
 
     # -- methods and builtins ------------------------------------------------------------------------------------
 
@@ -1485,7 +1492,7 @@ class Walker:
             return self.domain.const(None)
         if name in _SAME and not isinstance(data, Seq | Map):
             self.arguments(node)
-            return replace(base, null=self.no)
+            return replace(self.stored(base, node[1][1]) if name in _VIEWS else base, null=self.no)
         if name in _COUNTS and not isinstance(data, Seq | Map):
             args, _ = self.arguments(node)
             parts = (base.expr, *(a.expr for a in args))
@@ -1507,6 +1514,16 @@ class Walker:
         if name == "split" or name == "format":
             return None
         return None
+
+    def stored(self, base: V, node: Node) -> V:
+        """Give a value that a view is taken of: it has storage, whoever made it."""
+        path = self.path(node)
+        if base.buf or not path or self.frame.env.get(path) is not base:
+            return base
+        self.domain.fresh += 1
+        made = replace(base, buf=self.domain.fresh)
+        self.bind(path, _root(path), made)
+        return made
 
     def mesh_method(self, data: MeshOf, name: str, node: Node) -> V | None:
         """`mesh.get_group("tp")`, `mesh.get_local_rank("tp")`, `mesh.size()`."""
