@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from conftest import CommandLine
 
 SHAPE = "--num-layers 4 --hidden-size 64 --num-attention-heads 4"
@@ -140,6 +142,54 @@ def test_a_sourced_file_that_is_not_there_may_change_what_stands_before(meshlint
     (finding,) = [f for f in findings(meshlint, tmp_path) if f["code"] == "HCP001"]
     assert finding["confidence"] == "medium"
     assert "`./cluster_env.sh`, which could not be read" in finding["message"]
+
+
+HERE = 'HERE="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"\n'
+LAUNCH = f"python pretrain_gpt.py {SHAPE} ${{MODEL_ARGS[@]}}\n"
+
+
+def unread(meshlint: CommandLine, folder: Path) -> list[dict[str, Any]]:
+    return [f for f in findings(meshlint, folder) if f["code"] == "MSH003"]
+
+
+def test_a_sourced_file_that_should_be_there_is_told_at_its_line(meshlint: CommandLine, tmp_path: Path) -> None:
+    script = f'{HERE}source "${{HERE}}/../models/x.sh"\n{LAUNCH}'
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "run.sh").write_text(script)
+    (finding,) = unread(meshlint, tmp_path)
+    assert (finding["path"], finding["line"]) == ("jobs/run.sh", 2)
+    assert "`models/x.sh`, which is sourced here, does not exist" in finding["message"]
+    assert finding["fix"]["description"] == "Correct the path, or add the file."
+    told = meshlint("check", "--no-cache", tmp_path).out
+    assert "the script does not set `MODEL_ARGS`; it may come from `models/x.sh`, which it sources" in told
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "x.sh").write_text("MODEL_ARGS=(--bf16)\n")
+    assert unread(meshlint, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "source ./cluster.sh",
+        "source conf/cluster.sh",
+        'source "$CONF/cluster.sh"',
+        'source "${HERE}/../../cluster.sh"',
+        'source "${HERE}/.venv/bin/activate"',
+        '[ -f "${HERE}/conf/x.sh" ] && source "${HERE}/conf/x.sh"',
+        'if [ -n "$WHERE" ]; then source "${HERE}/conf/x.sh"; fi',
+    ],
+)
+def test_a_sourced_file_that_may_be_missing_is_not(source: str, meshlint: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text(f"{HERE}{source}\n{LAUNCH}")
+    assert unread(meshlint, tmp_path) == []
+
+
+def test_a_placeholder_is_said_to_be_one_of_a_template(meshlint: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text(f"OUT=<PATH_OF_THE_OUTPUT> (e.g., /out)\n{LAUNCH}")
+    (finding,) = unread(meshlint, tmp_path)
+    assert "`<PATH_OF_THE_OUTPUT>` is a placeholder of a template" in finding["message"]
+    assert finding["fix"]["description"].startswith("Fill in `<PATH_OF_THE_OUTPUT>` before the launch")
+    assert "the rest is read" not in finding["message"] and "are not judged" not in finding["message"]
 
 
 def test_what_sets_up_an_interpreter_changes_no_variable_of_the_script(meshlint: CommandLine, tmp_path: Path) -> None:

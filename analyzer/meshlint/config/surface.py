@@ -16,12 +16,14 @@ from meshlint.sources.tree import Reader, Tree
 class Problem:
     """Something that could not be read, in one sentence; becomes MSH003 where it hides part of a launch.
 
-    `bound` says that the file can be read, and that a bound on the work leaves the rest of it out.
+    `bound` says that the file can be read but for this piece, or up to a bound on the work. `fix` says how to mend it,
+    where that is not to mend the file or to leave it out.
     """
 
     span: Span
     sentence: str
     bound: bool = False
+    fix: str = ""
 
 
 @dataclass(slots=True)
@@ -46,9 +48,9 @@ class Context:
         """Give a reader that records what one launch reads."""
         return Reader(self.tree)
 
-    def problem(self, span: Span, sentence: str, bound: bool = False) -> None:
+    def problem(self, span: Span, sentence: str, bound: bool = False, fix: str = "") -> None:
         """Note a problem; reading goes on."""
-        self.problems.append(Problem(span, sentence, bound))
+        self.problems.append(Problem(span, sentence, bound, fix))
 
 
 class Surface(Protocol):

@@ -7,13 +7,15 @@ from collections.abc import Iterable, Iterator
 from meshlint.config.surface import Problem
 from meshlint.engine.merge import Judged, fingerprint
 from meshlint.engine.ruleset import RuleSet, page
-from meshlint.finding import Confidence, Finding, Outcome, Severity
+from meshlint.finding import Confidence, Finding, Fix, Outcome, Severity
 from meshlint.place import Span
 
 UNUSED = "MSH001"
 BAD = "MSH002"
 CANNOT_READ = "MSH003"
-_UNREAD = "This cannot be read, and launches that need it are not judged"
+_UNREAD = "This cannot be read, and what it would set or start is not judged"
+_PART = "Not all of this is judged"
+_MEND = "Mend it, or leave it out: `exclude` in the settings, or `--exclude`."
 
 
 def problem_findings(problems: Iterable[Problem], named: frozenset[str], rules: RuleSet) -> Iterator[Judged]:
@@ -21,13 +23,20 @@ def problem_findings(problems: Iterable[Problem], named: frozenset[str], rules: 
     for problem in dict.fromkeys(problems):
         severity = Severity.ERROR if problem.span.path in named else Severity.WARNING
         sentence = problem.sentence.rstrip(".")
-        what = "Not all of this is judged" if problem.bound else _UNREAD
-        message = f"{what}: {sentence}."
-        yield from house_finding(rules, CANNOT_READ, problem.span, message, severity)
+        message = f"{_PART if problem.bound else _UNREAD}: {sentence}."
+        advice = problem.fix or ("" if problem.bound else _MEND)
+        fix = Fix(advice) if advice else None
+        yield from house_finding(rules, CANNOT_READ, problem.span, message, severity, fix=fix)
 
 
 def house_finding(
-    rules: RuleSet, code: str, span: Span, message: str, severity: Severity | None = None, subject: str = ""
+    rules: RuleSet,
+    code: str,
+    span: Span,
+    message: str,
+    severity: Severity | None = None,
+    subject: str = "",
+    fix: Fix | None = None,
 ) -> Iterator[Judged]:
     """Give one finding, or nothing where its rule is not selected."""
     rule = rules.get(code)
@@ -42,6 +51,7 @@ def house_finding(
         span=span,
         message=message,
         fingerprint=fingerprint(code, span.path, message),
+        fix=fix,
         rule_url=page(rule),
     )
     yield Judged((code, message, subject), finding)

@@ -117,8 +117,7 @@ def _joined(node: ast.expr) -> list[str]:
 def _read(path: str, reader: Reader, context: Context) -> Inherited:
     try:
         found = inherit(path, reader, context, MARKING)
-        for trouble in found.problems:
-            context.problem(trouble.span, trouble.sentence)
+        context.problems += found.problems
         return found
     except Unreadable as problem:
         return Inherited(holes=(Hole("*", unknown(f"{problem.path} cannot be read: {problem.sentence}")),))

@@ -87,7 +87,10 @@ def _goes_round(found: Inherited) -> bool:
 
 def _missing(reason: str, base: str, span: Span) -> Inherited:
     hole = Hole("*", unknown(reason, Origin(Kind.WRITTEN, base, span)))
-    return Inherited(holes=(hole,), problems=(Problem(span, reason),))
+    told = f"{reason}; what it would set counts as unknown"
+    return Inherited(
+        holes=(hole,), problems=(Problem(span, told, bound=True, fix="Correct the name, or add the file."),)
+    )
 
 
 def _over(base: Section, over: Section) -> Section:

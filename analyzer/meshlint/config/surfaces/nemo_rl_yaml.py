@@ -90,8 +90,7 @@ class NemoRlYaml:
         except Unreadable as problem:
             context.problem(Span(problem.path, problem.line, problem.column), problem.sentence)
             return
-        for trouble in inherited.problems:
-            context.problem(trouble.span, trouble.sentence)
+        context.problems += inherited.problems
         merged = settings_of(inherited, (), context, context.environment)
         frame = Launch(
             framework=NAME,

@@ -99,7 +99,7 @@ def report_troubles(script: Script, context: Context) -> None:
     for trouble in sorted(script.troubles, key=lambda trouble: not trouble.ends):
         count = told[trouble.span.path] = told.get(trouble.span.path, 0) + 1
         if count == 1 or (trouble.ends and count <= MAX_TOLD):
-            context.problem(trouble.span, trouble.sentence)
+            context.problem(trouble.span, trouble.sentence, bound=True, fix=trouble.fix)
 
 
 def _can_start(path: str, context: Context) -> bool:

@@ -295,7 +295,11 @@ def _source(shell: Shell, words: Words, mark: Mark) -> str:
     shown = mark.document.text[mark.start : mark.end].split("\n")[0][:80]
     found = _find(shell, name) if name is not None else None
     if name is None or found is None:
-        shell.missing.append(name or shown)
+        path = posixpath.normpath(name) if name else ""
+        shell.missing.append(f"`{path}`, which it sources and which is not here" if path else f"what `{shown}` brings")
+        if path and _must_be_here(shell, path, shown):
+            sentence = f"`{path}`, which is sourced here, does not exist; what it would set counts as unknown"
+            shell.trouble(mark, sentence, fix="Correct the path, or add the file.")
         _may_change(shell, name or shown)
         return ""
     if found.path in shell.sourcing or found.path == shell.path:
@@ -307,6 +311,16 @@ def _source(shell: Shell, words: Words, mark: Mark) -> str:
         return _left_out(shell, mark, name, f"it sources more than {shell.limits.files} files")
     shell.opened += 1
     return _run_file(shell, found, line(words[1:]))
+
+
+def _must_be_here(shell: Shell, path: str, written: str) -> bool:
+    """Say whether a file that is not there should be: its path counts from the script's own, and lies in the tree.
+
+    What only a branch sources, that nothing decides, and what sets up a machine may be missing.
+    """
+    if shell.state.guards or "$" not in written or "/" not in path or path.startswith(("/", "..")):
+        return False
+    return "." in posixpath.basename(path) and posixpath.basename(path) not in _SETTERS_OF_PATHS
 
 
 _SETTERS_OF_PATHS = (
@@ -346,7 +360,7 @@ def _noted(atom: Atom, caveat: str) -> Atom:
 
 def _left_out(shell: Shell, mark: Mark, name: str, what: str) -> str:
     shell.skip(mark, what)
-    shell.missing.append(name)
+    shell.missing.append(f"`{posixpath.normpath(name)}`, which is not read")
     return ""
 
 

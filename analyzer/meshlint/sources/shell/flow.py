@@ -164,7 +164,30 @@ def _report_errors(shell: Shell, root: Node, cuts: Sequence[Mark]) -> None:
         place, what = lost or found[0]
         others = len(found) - 1
         more = f", nor are {others} other pieces" if others > 1 else ", nor is another piece" if others else ""
-        shell.trouble(place, f"{what}{more}; the rest is read without that", ends=lost is not None)
+        mark = _placeholder(place)
+        if mark:
+            what = f"`{mark}` is a placeholder of a template and not valid bash"
+        they = "they" if others else "it"
+        fix = f"Fill in `{mark}` before the launch, or leave the template out: {EXCLUDE}."
+        fix = fix if mark else f"Mend the line, or leave the file out: {EXCLUDE}."
+        sentence = f"{what}{more}; what {they} would set or start counts as unknown"
+        shell.trouble(place, sentence, ends=lost is not None, fix=fix)
+
+
+EXCLUDE = "`exclude` in the settings, or `--exclude`"
+
+
+def _placeholder(mark: Mark) -> str:
+    """Give the first `<NAME OF SOMETHING>` of a piece; empty where there is none."""
+    text = mark.document.text[mark.start : mark.end]
+    _, less, behind = text.partition("<")
+    name, more, _ = behind.partition(">")
+    is_name = name[:1].isalpha() and all(char.isalnum() or char in " _-./" for char in name)
+    return f"<{name}>" if less and more and is_name and len(name) <= MAX_NAME else ""
+
+
+MAX_NAME = 60
+"""Characters of a placeholder's name."""
 
 
 def _holds_program(mark: Mark) -> bool:

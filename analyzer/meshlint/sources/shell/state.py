@@ -98,11 +98,12 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Something that could not be read; `ends` says that reading stopped there."""
+    """Something that could not be read; `ends` says that reading stopped there, `fix` how to mend it."""
 
     span: Span
     sentence: str
     ends: bool = False
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,10 +205,10 @@ class Shell:
         self.serial += 1
         return self.serial
 
-    def trouble(self, mark: Mark, sentence: str, ends: bool = False) -> None:
+    def trouble(self, mark: Mark, sentence: str, ends: bool = False, fix: str = "") -> None:
         """Note something that could not be read."""
         if len(self.troubles) < self.limits.problems:
-            self.troubles.append(Trouble(mark.document.span(mark.start, mark.end), sentence, ends))
+            self.troubles.append(Trouble(mark.document.span(mark.start, mark.end), sentence, ends, fix))
 
     def mark(self, node: Syntax) -> Mark:
         """Give a node's stretch of the current document, without blanks in front."""
@@ -263,7 +264,7 @@ class Shell:
         if name in ("RANDOM", "SECONDS", "HOSTNAME", "BASHPID"):
             return f"`{name}` is known only when the script runs"
         if self.missing:
-            return f"the script does not set `{name}`; `{self.missing[-1]}`, which could not be read, may"
+            return f"the script does not set `{name}`; it may come from {self.missing[-1]}"
         return f"the script does not set `{name}`; it can come from the environment (`--env {name}=...`)"
 
     def assign(self, name: str, atoms: Atoms, array: bool = False, table: Mapping[str, Atoms] | None = None) -> None:

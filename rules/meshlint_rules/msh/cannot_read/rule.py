@@ -12,8 +12,10 @@ class CannotRead(HouseRule):
 
     Reports a file in scope that is not what its name says (YAML that does not parse, a binary, an encoding other
     than UTF-8), that is too large, closed to the reader, part of a circle, or outside the folders that meshlint may
-    read. It is an error for a path that you named, and a warning for one that was found in a folder. All other files
-    are judged as ever.
+    read; a base that a config inherits, or a file that a script sources by a path counted from its own, that does not
+    exist; and a piece of a script that is not valid bash, such as the `<PLACEHOLDER>` of a template: the rest of the
+    script is judged, with what the piece would set unknown. It is an error for a path that you named, and a warning for
+    one that was found in a folder. All other files are judged as ever.
 
     It also tells where a bound on the work is met, and which: a script that takes too many steps to follow, is nested
     too deeply, sources too many files, lets a variable grow too long, or starts more launches than are judged of one
