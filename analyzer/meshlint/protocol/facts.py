@@ -505,6 +505,20 @@ class _Lowering:
         value = self.expr(node.value)
         return ("aug", node.lineno, self.target(node.target, X), _BINARY.get(type(node.op), "?"), value)
 
+    def keyed(self, node: ast.Subscript, value: Node) -> None:
+        """Note what is stored under a constant key of an attribute of `self` or `cls`."""
+        held, key = node.value, node.slice
+        if (
+            isinstance(held, ast.Attribute)
+            and isinstance(held.value, ast.Name)
+            and held.value.id == self.scope.receiver
+            and self.scope.owner >= 0
+            and isinstance(key, ast.Constant)
+            and isinstance(key.value, str)
+        ):
+            name = f"{held.attr}[{key.value!r}]"
+            self.class_scopes[self.scope.owner].stores.append((name, self.scope.index, value))
+
     def target(self, node: ast.expr, value: Node) -> Node:
         """Lower what is stored to, and note names and attributes of `self`."""
         if isinstance(node, ast.Name):
@@ -514,6 +528,8 @@ class _Lowering:
         elif isinstance(node, ast.Attribute):
             if isinstance(node.value, ast.Name) and node.value.id == self.scope.receiver and self.scope.owner >= 0:
                 self.class_scopes[self.scope.owner].stores.append((node.attr, self.scope.index, value))
+        elif isinstance(node, ast.Subscript):
+            self.keyed(node, value)
         elif isinstance(node, ast.Tuple | ast.List):
             parts = value[1] if value[0] in ("T", "L") and len(value[1]) == len(node.elts) else None
             lowered = [

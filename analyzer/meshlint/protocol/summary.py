@@ -578,6 +578,23 @@ class Engine:
             return found
         return self.domain.by_name(name, full, text)
 
+    def keyed(self, key: ClassKey, name: str, base: V) -> V | None:
+        """Give what methods of a class store under a key of a dict that it holds; None where nothing is known of it."""
+        stores = self.linker.stores(key, name)[:6]
+        asked = ("keyed", key, name)
+        if not stores or not self._may_enter(asked):
+            return None
+        found: V | None = self._worked_out(asked, asked, lambda: self._joined(key, name, stores, base))
+        return found
+
+    def _joined(self, key: ClassKey, name: str, stores: list[tuple[str, int, Node]], base: V) -> V | None:
+        found: V | None = None
+        for path, index, node in stores:
+            value = self._stored(path, index, node, base)
+            which = self.values.atom(f"{self.linker.class_name(key)}.{name} which", Origin.UNKNOWN)
+            found = value if found is None else self.domain.join(which, found, value)
+        return found if found is not None and (found.data is not None or found.expr.var) else None
+
     def _stored(self, path: str, index: int, node: Node, base: V) -> V:
         definition = self.linker.definition(path, index)
         frame = Frame(

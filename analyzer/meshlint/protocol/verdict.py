@@ -21,6 +21,7 @@ from meshlint.mesh.group import Group
 from meshlint.mesh.pairing import Instead, pairing
 from meshlint.mesh.segment import condition_of
 from meshlint.mesh.simulate import Options, Verdict
+from meshlint.mesh.skeleton import skeleton
 from meshlint.mesh.term import Alt, Loop, Op, Site, walk
 from meshlint.mesh.term import Node as Term
 from meshlint.place import Span
@@ -84,6 +85,8 @@ class CodeFault:
     related: tuple[Related, ...]
     subject: str
     scope: str
+    skeleton: str = ""
+    """Both arms of a program that shows it; see `meshlint.mesh.skeleton`."""
 
 
 @dataclass(slots=True)
@@ -517,6 +520,7 @@ class Verdicts:
             related=tuple(self._related(fault, instead, site)),
             subject=f"{self._scope(fault, site)}|{group}|{op.kind}",
             scope=self._scope(fault, site),
+            skeleton=skeleton(terms, fault),
         )
 
     def label(self, group: Group) -> str:

@@ -767,8 +767,21 @@ class Walker:
         path = self.path(node)
         if path and path in self.frame.env:
             return self.frame.env[path]
+        kept = self.keyed(node)
+        if kept is not None:
+            return kept
         base, index = self.eval(node[1]), self.eval(node[2])
         return self.element(base, index)
+
+    def keyed(self, node: Node) -> V | None:
+        """Read a constant key of a dict that a class holds, if some method stores under that key."""
+        held, key = node[1], node[2]
+        if held[0] != "A" or key[0] != "C" or not isinstance(key[1], str):
+            return None
+        owner = self.eval(held[1])
+        if not isinstance(owner.data, Klass | Instance):
+            return None
+        return self.engine.keyed(owner.data.key, f"{held[2]}[{key[1]!r}]", owner)
 
     def element(self, base: V, index: V) -> V:
         """Read an element."""
