@@ -46,6 +46,11 @@ def batch_of_steps(config: EffectiveConfig) -> Value | None:
     return derived_from(whole, "prompts * samples of each // steps of a rollout", steps, prompts, samples)
 
 
+def shards_optimizer(_: EffectiveConfig, value: Value) -> Value:
+    """Amend `use_distributed_optimizer`: it is switched on, whatever is written (backends/.../arguments.py:143)."""
+    return value if value.data is True else derived_from(True, "slime switches it on", value)
+
+
 def varies_lengths(_: EffectiveConfig, value: Value) -> Value:
     """Amend `moe_token_dispatcher_type`: allgather takes no varying lengths (backends/.../arguments.py:83)."""
     return value.with_data("alltoall") if value.data == "allgather" else value
@@ -100,6 +105,10 @@ FRAMEWORK = Framework(
         **{k: v for k, v in megatron_lm.DERIVE.items() if k != "packed_sequences"},
         "global_batch_size": batch_of_steps,
     },
-    amend={**megatron_lm.AMENDS, "moe_token_dispatcher_type": varies_lengths},
+    amend={
+        **megatron_lm.AMENDS,
+        "moe_token_dispatcher_type": varies_lengths,
+        "use_distributed_optimizer": shards_optimizer,
+    },
     habits=HABITS,
 )
