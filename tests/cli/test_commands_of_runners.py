@@ -12,10 +12,13 @@ from pathlib import Path
 import pytest
 
 from conftest import CommandLine
+from meshlint import report as formats
 from meshlint.report.text import clean
 
 BAD = Path(__file__).parents[2] / "fixtures" / "HCP001" / "bad" / "megatron.sh"
-FORMATS = ("full", "concise", "github", "json", "jsonl", "sarif")
+FORMATS = formats.FORMATS
+OWN = {"github": "::error file=", "azure": "##vso[task.logissue type=error;"}
+"""How a command of ours begins, in the formats that consist of them."""
 NAMES = (
     "::error::x.sh",
     " ::error::x.sh",
@@ -38,8 +41,8 @@ def _commands(text: str) -> list[str]:
 
 def _harmless(text: str, form: str, findings: int) -> None:
     commands = _commands(text)
-    assert len(commands) == (findings if form == "github" else 0), commands
-    assert all(row.startswith("::error file=") for row in commands)
+    assert len(commands) == (findings if form in OWN else 0), commands
+    assert all(row.startswith(OWN[form]) and (form == "github" or "##" not in row[2:]) for row in commands)
 
 
 @pytest.mark.parametrize("form", FORMATS)

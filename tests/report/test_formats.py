@@ -6,6 +6,7 @@ import importlib.util
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import jsonschema
 import pytest
@@ -147,3 +148,81 @@ def test_long_lines_are_cut_round_the_mark() -> None:
 def test_colour_is_only_for_those_who_ask(meshlint: CommandLine, wrong_product: Path) -> None:
     assert "\x1b[" not in meshlint("check").out
     assert "\x1b[1;31merror[HCP002]\x1b[0m" in meshlint("check", "--color", "always").out
+
+
+def _one(**changes: Any) -> Report:
+    span = Span("a/run.sh", 3, 5, 3, 9)
+    given: dict[str, Any] = {
+        "code": "HCP002",
+        "slug": "sizes-product",
+        "severity": Severity.WARNING,
+        "confidence": Confidence.HIGH,
+        "outcome": Outcome.CRASH_START,
+        "span": span,
+        "message": 'it <stops> & "ends"',
+        "fingerprint": "0" * 20,
+        "fix": Fix("Set it to 8.", (Edit(span, "8"),), safe=True),
+    }
+    return Report("0.1.0", (Finding(**{**given, **changes}),), sources={"a/run.sh": "#\n#\nzé= four\n"})
+
+
+def test_gitlab_has_the_keys_that_it_asks_for() -> None:
+    twice = _one()
+    report = Report("0.1.0", twice.findings * 2)
+    first, second = json.loads(printed(report, "gitlab"))
+    assert {"description", "check_name", "fingerprint", "severity", "location"} == first.keys()
+    assert first["severity"] == "minor"
+    assert first["location"] == {"path": "a/run.sh", "lines": {"begin": 3, "end": 3}}
+    assert first["fingerprint"] != second["fingerprint"]
+
+
+def test_gitlab_without_findings_is_an_empty_array() -> None:
+    assert json.loads(printed(Report("0.1.0"), "gitlab")) == []
+
+
+def test_junit_is_xml_whose_text_is_the_message() -> None:
+    root = ElementTree.fromstring(printed(_one(), "junit"))
+    failure = root.find("testsuite/testcase/failure")
+    assert failure is not None
+    assert failure.text is not None
+    assert 'it <stops> & "ends"' in failure.text
+    assert root.attrib["failures"] == "1"
+    ElementTree.fromstring(printed(hostile(), "junit"))
+    assert ElementTree.fromstring(printed(Report("0.1.0"), "junit")).attrib["failures"] == "0"
+
+
+def test_rdjson_counts_bytes_and_suggests_what_is_safe() -> None:
+    (found,) = json.loads(printed(_one(), "rdjson"))["diagnostics"]
+    assert found["location"]["range"] == {"start": {"line": 3, "column": 6}, "end": {"line": 3, "column": 10}}
+    assert found["suggestions"] == [{"range": found["location"]["range"], "text": "8"}]
+    (found,) = json.loads(printed(_one(fix=Fix("Set it to 8.")), "rdjson"))["diagnostics"]
+    assert "suggestions" not in found
+
+
+def test_azure_takes_a_line_a_finding() -> None:
+    (line,) = printed(_one(), "azure").splitlines()
+    assert line.startswith(
+        "##vso[task.logissue type=warning;sourcepath=a/run.sh;linenumber=3;columnnumber=5;code=HCP002]"
+    )
+
+
+def test_markdown_keeps_text_of_files_in_code() -> None:
+    evil = "@everyone ![x](http://example.org/x.png) <img src=x> ``` [a](b)"
+    text = printed(_one(message=evil, fix=Fix(evil)), "markdown")
+    fence, outside = "", []
+    for row in text.splitlines():
+        ticks = row[: len(row) - len(row.lstrip("`"))]
+        if fence:
+            fence = "" if row == fence else fence
+        elif len(ticks) >= 3 and row == f"{ticks}text":
+            fence = ticks
+        else:
+            outside.append(row)
+    assert fence == ""
+    assert [row for row in outside if "@everyone" in row] == [f"Fix: ````{evil}````"]
+
+
+def test_what_does_not_count_is_in_no_format_for_servers() -> None:
+    for form in ("gitlab", "junit", "rdjson", "azure", "markdown", "github"):
+        assert "HCP002" not in printed(_one(suppressed="known"), form)
+        assert "HCP002" not in printed(_one(baselined=True), form)

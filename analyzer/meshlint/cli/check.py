@@ -16,7 +16,19 @@ from meshlint.finding import Report, Severity
 from meshlint.words import plural
 
 DIFF_MODES = ("all", "file", "context", "added")
-FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github")
+FORMATS = (
+    "full",
+    "concise",
+    "json",
+    "jsonl",
+    "sarif",
+    "github",
+    "markdown",
+    "gitlab",
+    "junit",
+    "rdjson",
+    "azure",
+)
 
 
 @click.command(cls=WithCommand, options_metavar="[OPTIONS]")
@@ -36,6 +48,8 @@ FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github")
 )
 @click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Tell nothing of what FILE holds.")
 @click.option("--no-cache", is_flag=True, help="Judge everything anew.")
+@click.option("--reproduce", is_flag=True, help="Run each finding's reproducer, and say what was seen.")
+@click.option("--reproduce-depth", type=click.Choice(["simulate", "cpu", "gpu"]), help="How to run them.")
 @click.option("--verbose", is_flag=True, help="Show for each launch what was not judged, and why.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the text.")
 @click.pass_context
@@ -61,6 +75,8 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
         raise click.UsageError(str(error)) from None
     if values["baseline"] is not None:
         report = _known(report, values["baseline"], whole=_whole(paths, words, chosen, values))
+    if values["reproduce"] or values["reproduce_depth"]:
+        report = _reproduced(report, values["reproduce_depth"])
     _print(report, values["form"], _colour(values["color"]), values["verbose"])
     for form, file in targets:
         _write(report, form, file)
@@ -148,6 +164,15 @@ def _colour(when: str) -> bool:
     if when == "auto":
         return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return when == "always"
+
+
+def _reproduced(report: Report, depth: str | None) -> Report:
+    from meshlint.engine.evidence import Evidence
+    from meshlint.reproduce.case import Depth
+    from meshlint.reproduce.run import Runner
+
+    with Runner() as runner:
+        return Evidence(runner, Depth(depth) if depth else None, _tick()).of(report)
 
 
 def _print(report: Report, form: str, colour: bool, verbose: bool) -> None:

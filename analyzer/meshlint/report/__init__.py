@@ -6,7 +6,19 @@ from collections.abc import Iterator
 
 from meshlint.finding import Report
 
-FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github")
+FORMATS = (
+    "full",
+    "concise",
+    "json",
+    "jsonl",
+    "sarif",
+    "github",
+    "markdown",
+    "gitlab",
+    "junit",
+    "rdjson",
+    "azure",
+)
 
 
 def render(report: Report, form: str, colour: bool = False, verbose: bool = False) -> Iterator[str]:

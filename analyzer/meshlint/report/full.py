@@ -59,7 +59,7 @@ def _facts(finding: Finding) -> Iterator[str]:
     if finding.fix is not None:
         yield f"  fix: {clean(finding.fix.description)}"
     if finding.reproducer:
-        yield f"  see it happen: {clean(finding.reproducer)}"
+        yield f"  reproduced: {clean(finding.reproducer)}"
     if finding.launches:
         word = "in" if finding.severity is Severity.INFO else "breaks"
         yield f"  {word}: {_launches(finding.launches)}"

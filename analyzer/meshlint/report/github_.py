@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlint.finding import Finding, Report, Severity
-from meshlint.report.text import plain, plain_lines
+from meshlint.report.message import counting, said
+from meshlint.report.text import plain
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
 def render(report: Report) -> Iterator[str]:
     """Give one command a finding that counts."""
-    for finding in report.findings:
-        if not finding.suppressed and not finding.baselined:
-            yield _command(finding)
+    for finding in counting(report):
+        yield _command(finding)
 
 
 def _command(finding: Finding) -> str:
@@ -30,17 +30,7 @@ def _command(finding: Finding) -> str:
     if span.end_line != span.line:
         del properties["col"], properties["endColumn"]  # columns count only on one line
     shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{_COMMANDS[finding.severity]} {shown}::{_data(_message(finding))}"
-
-
-def _message(finding: Finding) -> str:
-    told = [plain_lines(finding.message)]
-    told += [f"{plain(r.span.path)}:{r.span.line}: {plain(r.label)}" for r in finding.related]
-    if finding.fix is not None:
-        told.append(f"Fix: {plain(finding.fix.description)}")
-    if len(finding.launches) > 1:
-        told.append(f"{len(finding.launches)} launches")
-    return "\n".join(told)
+    return f"::{_COMMANDS[finding.severity]} {shown}::{_data(said(finding))}"
 
 
 def _data(text: str) -> str:

@@ -101,6 +101,8 @@ def _properties(finding: Finding) -> dict[str, Any]:
     }
     if finding.fix is not None:
         properties["fix"] = plain(finding.fix.description)
+    if finding.reproducer:
+        properties["reproduced"] = plain(finding.reproducer)
     return properties
 
 

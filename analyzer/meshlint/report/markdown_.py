@@ -1,0 +1,86 @@
+"""Markdown for people on a code host: a job's summary, a comment.
+
+Text from analysed files stands in code spans and fenced blocks alone, in which no mention, link, image or HTML acts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from meshlint.finding import Finding, Report
+from meshlint.report.message import counting, shown
+from meshlint.report.text import clean
+from meshlint.words import plural
+
+MOST = 50
+"""Findings shown in full; the others are counted."""
+
+
+def render(report: Report) -> Iterator[str]:
+    """Give a heading with the counts, then the findings."""
+    findings = list(counting(report))
+    yield f"## meshlint: {_counts(findings)}"
+    for finding in findings[:MOST]:
+        yield ""
+        yield from section(finding, report.sources)
+    if len(findings) > MOST:
+        yield ""
+        yield f"{plural(len(findings) - MOST, 'finding')} more are not shown here."
+
+
+def _counts(findings: list[Finding]) -> str:
+    counts = [(kind, sum(f.severity.value == kind for f in findings)) for kind in ("error", "warning", "info")]
+    return ", ".join(plural(number, kind) for kind, number in counts if number) or "no findings"
+
+
+def section(finding: Finding, sources: Mapping[str, str]) -> Iterator[str]:
+    """Give one finding: what it is, where, the lines that took part, and the fix."""
+    span = finding.span
+    yield f"### {finding.severity.value} {finding.code} {finding.slug}"
+    yield ""
+    yield f"{code(f'{span.path}:{span.line}')}"
+    yield ""
+    yield from fenced(finding.message)
+    rows = list(_lines(finding, sources))
+    yield ""
+    yield from fenced("\n".join(rows))
+    if finding.fix is not None:
+        yield ""
+        yield f"Fix: {code(finding.fix.description)}"
+    if len(finding.launches) > 1:
+        yield ""
+        yield f"It breaks {plural(len(finding.launches), 'launch')}."
+
+
+def _lines(finding: Finding, sources: Mapping[str, str]) -> Iterator[str]:
+    places = [(finding.span, ""), *((related.span, related.label) for related in finding.related)]
+    for span, label in places:
+        rows = sources.get(span.path, "").split("\n")
+        text = rows[span.line - 1].strip() if 0 < span.line <= len(rows) else ""
+        note = f"    <- {clean(label)}" if label else ""
+        yield f"{clean(span.path)}:{span.line}: {clean(text)[:160]}{note}"
+
+
+def code(text: str) -> str:
+    """Give text as a code span: with more backticks around it than it has in a row."""
+    words = clean(text)
+    fence = "`" * (_longest(words) + 1)
+    pad = " " if words.startswith("`") or words.endswith("`") else ""
+    return f"{fence}{pad}{words}{pad}{fence}"
+
+
+def fenced(text: str) -> Iterator[str]:
+    """Give text as a fenced block, whose fence is longer than any inside."""
+    safe = shown(text)
+    fence = "`" * max(3, _longest(safe) + 1)
+    yield f"{fence}text"
+    yield from safe.split("\n")
+    yield fence
+
+
+def _longest(text: str) -> int:
+    best = run = 0
+    for char in text:
+        run = run + 1 if char == "`" else 0
+        best = max(best, run)
+    return best

@@ -1,0 +1,29 @@
+"""A finding as lines of text, for formats that show one message a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlint.finding import Finding, Report
+from meshlint.report.text import clean, harmless, plain, plain_lines
+
+
+def counting(report: Report) -> Iterator[Finding]:
+    """Give the findings that count: neither suppressed nor in the baseline."""
+    return (finding for finding in report.findings if not finding.suppressed and not finding.baselined)
+
+
+def said(finding: Finding) -> str:
+    """Give the message, the places that took part, the fix, and how many launches it breaks; each on a line."""
+    told = [plain_lines(finding.message)]
+    told += [f"{plain(r.span.path)}:{r.span.line}: {plain(r.label)}" for r in finding.related]
+    if finding.fix is not None:
+        told.append(f"Fix: {plain(finding.fix.description)}")
+    if len(finding.launches) > 1:
+        told.append(f"{len(finding.launches)} launches")
+    return "\n".join(told)
+
+
+def shown(text: str) -> str:
+    """Give text for lines that a CI runner may read: none of them is a command to it."""
+    return "\n".join(harmless(clean(line)) for line in text.split("\n"))
