@@ -17,7 +17,7 @@ class MismatchedSides(ProgramRule):
     ## What it does
 
     Finds branches on a rank whose two sides call different collectives, in another order, or another number of
-    them.
+    them. Keys of a batch that both sides name must go out and come in alike, with one, two and three pipeline stages.
 
     ## Why this is bad
 

@@ -16,12 +16,13 @@ class RankKind(ProgramRule):
 
     ## What it does
 
-    Finds constant sources that are not in every instance of the group, and group-local ranks given as global
-    ones.
+    Finds sources that are not in every instance of the group (a constant, or a place in the group), ranks inside of a
+    node given as ranks of the job, and places in a group looked for among the ranks from which groups are made.
 
     ## Why this is bad
 
-    In every instance of the group but one the source is no member: an error at the first call, or a hang.
+    In every instance of the group but one the source is no member: an error at the first call, or a hang. A place that
+    is looked for among ranks of the job finds the group of others.
 
     ## Example
 
@@ -45,6 +46,7 @@ class RankKind(ProgramRule):
     outcomes = (
         Outcome.HANG,
         Outcome.CRASH_LATE,
+        Outcome.WRONG,
     )
     preview = True
     references = (Reference("torch.distributed: every rank of a group must make the same calls in the same order"),)

@@ -16,7 +16,8 @@ class StageWithoutMetadata(ProgramRule):
 
     ## What it does
 
-    Finds a packed key (`cu_seqlens`, `max_seqlen`) that is sent on one pipeline stage and on another is not.
+    Finds a packed key (`cu_seqlens`, `max_seqlen`) that is sent on one pipeline stage and on another is not, and early
+    returns of Nones on stages that are neither first nor last where the others get one.
 
     ## Why this is bad
 
