@@ -227,9 +227,9 @@ class Engine:
             target = linker.imported(path, row) if row is not None else None
             if target is None and len(parts) == 1:
                 return None, []
-            made = self._of_object(definition, parts[1]) if target is None and len(parts) == 2 else None
-            if made is not None:
-                return made, []
+            modelled = self._of_object(definition, parts[1]) if target is None and len(parts) == 2 else None
+            if modelled is not None:
+                return modelled, []
         elif parts[0] not in ("?",):
             target = linker.name(path, parts[0])
         for part in parts[1:]:
