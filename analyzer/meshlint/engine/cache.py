@@ -65,7 +65,7 @@ def key(place: Path, scope: Scope, asked: Iterable[str]) -> Key:
     surroundings = (
         str(FORM),
         sys.version,
-        *_code(),
+        *code_stamps(),
         *(os.environ.get(name, "") for name in VARIABLES),
         *_stamps(sys.path),
         *_stamps(f"{root}/.git/{name}" for root in scope.roots for name in ("index", "HEAD")),
@@ -92,7 +92,7 @@ def key(place: Path, scope: Scope, asked: Iterable[str]) -> Key:
     return Key(place / f"{digest.hexdigest()[:KEY_LENGTH]}.json", time.time())
 
 
-def _code() -> Iterable[str]:
+def code_stamps() -> Iterable[str]:
     """Give meshlint's own files and those of every pack, with size and time: another version has other rules."""
     from importlib.util import find_spec
 

@@ -25,11 +25,13 @@ from meshlint.sources.discover import Scope
 
 if TYPE_CHECKING:
     from meshlint.protocol.program import Program
-    from meshlint.protocol.verdict import Part
+    from meshlint.protocol.verdict import Units
 
 ENDING = ".py"
 BLOCK = 4
 """Files that are judged by one process in a row."""
+LEAST = 16
+"""Files below which one process judges all."""
 
 
 @dataclass(slots=True)
@@ -98,12 +100,18 @@ def _program(
     except ModelError as error:
         raise UsageError(f"`models`: {error}") from None
     python = [path for path in context.files if path.endswith(ENDING)]
-    return Program(paths, facts_of_files(python, context, place, tick), rows, _spread)
+    facts = facts_of_files(python, context, place, tick)
+    memory = None
+    if place is not None:
+        from meshlint.engine.program_verdicts import Verdicts, store_file
+
+        memory = Verdicts(store_file(place, context.tree.root, rows), facts)
+    return Program(paths, facts, rows, _spread, memory)
 
 
-def _spread(paths: Sequence[str], work: Callable[[Sequence[str], bool], Part]) -> list[Part]:
+def _spread(paths: Sequence[str], work: Callable[[Sequence[str], bool], Units]) -> list[Units]:
     """Judge the files in several processes; neighbours share what they call."""
-    return split.share(paths, work, split.workers(len(paths)), BLOCK)
+    return split.share(paths, work, split.workers(len(paths), LEAST), BLOCK)
 
 
 def _check(rule: ProgramRule, program: Program, judgement: Judgement) -> None:

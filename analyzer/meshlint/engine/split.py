@@ -21,11 +21,11 @@ BLOCK = 16
 """Neighbours that stay together: they read the same files."""
 
 
-def workers(items: int) -> int:
+def workers(items: int, least: int = LEAST) -> int:
     """Give how many processes to use; more than one only where forking is safe."""
-    if items < LEAST or sys.platform != "linux" or os.environ.get("MESHLINT_WORKERS") == "1":
+    if items < least or sys.platform != "linux" or os.environ.get("MESHLINT_WORKERS") == "1":
         return 1
-    return max(1, min(MAX_WORKERS, len(os.sched_getaffinity(0)), items // (LEAST // 2)))
+    return max(1, min(MAX_WORKERS, len(os.sched_getaffinity(0)), items // (least // 2)))
 
 
 def share(

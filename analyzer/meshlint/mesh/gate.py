@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from hashlib import blake2b
 from typing import Any
 
 from meshlint.mesh.dims import ALL
@@ -76,7 +77,7 @@ _FOLDED = frozenset({"global", "+", "-", "*", "min", "max", "==", "<", "<=", "no
 
 @dataclass(slots=True)
 class Values:
-    """The table of one program's value numbers; ids follow the order of making."""
+    """The table of one program's value numbers; an id says what an expression is, whatever was made before it."""
 
     _table: dict[tuple[Any, ...], Expr] = field(default_factory=dict)
 
@@ -86,7 +87,7 @@ class Values:
         return self._added(key, op, args, var, local, weak) if found is None else found
 
     def _added(self, key: Any, op: str, args: tuple[Any, ...], var: int, local: bool, weak: bool) -> Expr:
-        number = len(self._table)
+        number = _number((op, var, local, weak, *args))
         parts = [arg for arg in args if isinstance(arg, Expr)]
         depth = 1 + max((arg.depth for arg in parts), default=0)
         if depth > DEPTH_CAP:
@@ -290,6 +291,22 @@ class Values:
             return self.arithmetic(expr.op, *args)
         parts = tuple(arg for arg in args if isinstance(arg, Expr))
         return self._make(expr.op, args, *_merged(parts))
+
+
+def _number(parts: tuple[Any, ...]) -> int:
+    """Give the id of an expression: alike in every run, so that nothing depends on the order of making."""
+    text = "\0".join([_word(part) for part in parts])
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest(), "little")
+
+
+def _word(part: Any) -> str:
+    if type(part) is Origin:
+        return part.value
+    if isinstance(part, Expr):
+        return f"#{part.id}"
+    if isinstance(part, Group):
+        return f"{part.partition} {part.identity} {part.name} {part.weak}"
+    return repr(part)
 
 
 def _merged(parts: tuple[Expr, ...]) -> tuple[int, bool, bool]:

@@ -220,10 +220,10 @@ def count(term: Node) -> int:
 
 @dataclass(slots=True)
 class Joins:
-    """Post-dominators of the nodes of one table, by shape; computed on demand and kept.
+    """Post-dominators of the nodes of one table, by id; computed on demand and kept.
 
-    `up[shape]` is the node to which every way from that node leads next; None at the ends. Ways that leave the program
-    by an exception lead nowhere and do not count.
+    `up[id]` is the node to which every way from that node leads next; None at the ends. Ways that leave the program
+    by an exception lead nowhere and do not count. `dead` and `depth` go by shape.
     """
 
     up: dict[int, Node | None] = field(default_factory=dict)
@@ -241,20 +241,20 @@ class Joins:
     def next(self, node: Node) -> Node | None:
         """Give the nearest node that every way from `node` passes, or None if the ways end apart."""
         self._fill(node)
-        return self.up[node.shape]
+        return self.up[node.id]
 
     def _fill(self, term: Node) -> None:
         stack = [term]
         while stack:
             node = stack[-1]
-            below = [child for child in _ways(node) if child.shape not in self.up]
+            below = [child for child in _ways(node) if child.id not in self.up]
             if below:
                 stack += below
                 continue
             stack.pop()
-            if node.shape not in self.up:
+            if node.id not in self.up:
                 joined = self._joined(self._living(node))
-                self.up[node.shape] = joined
+                self.up[node.id] = joined
                 self.depth[node.shape] = 0 if joined is None else self.depth[joined.shape] + 1
 
     def _living(self, node: Node) -> tuple[Node, ...]:
@@ -275,9 +275,9 @@ class Joins:
     def _meet(self, left: Node | None, right: Node | None) -> Node | None:
         while left is not None and right is not None and left.shape != right.shape:
             if self.depth[left.shape] >= self.depth[right.shape]:
-                left = self.up[left.shape]
+                left = self.up[left.id]
             else:
-                right = self.up[right.shape]
+                right = self.up[right.id]
         return left if right is not None else None
 
 

@@ -138,6 +138,10 @@ class Definition:
     imports: tuple[Import, ...] = ()
     """What is imported inside of it."""
 
+    def mentions(self, word: str) -> bool:
+        """Say whether a name or text in ASCII may stand in the body, without decoding it."""
+        return not isinstance(self.lowered, bytes) or word.encode("ascii") in self.lowered
+
     @property
     def body(self) -> tuple[Node, ...]:
         """The lowered statements."""

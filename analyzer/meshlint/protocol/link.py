@@ -7,11 +7,13 @@ imports, re-exports, star imports and plain aliases (`dist = torch.distributed`)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from meshlint.protocol.facts import ClassFacts, Definition, FileFacts, Node
+
+T = TypeVar("T")
 
 MAX_HOPS = 12
 """Re-exports followed for one name."""
@@ -67,6 +69,28 @@ class Linker:
             parts = module_parts(path)
             for start in range(len(parts)):
                 self._suffixes.setdefault(".".join(parts[start:]), []).append(path)
+
+    # -- what is asked, for `meshlint.protocol.cone`: nothing is written down here --------------------------------
+
+    def begin(self) -> Any:
+        """Begin to write down apart."""
+
+    def end(self, begun: Any) -> Any:
+        """Go back to what was written before; give what was written since."""
+
+    def used(self, reads: Any) -> None:
+        """Write down that something worked out earlier was used."""
+
+    def note(self, *question: Any) -> None:
+        """Write one question down."""
+
+    def questions(self) -> list[tuple[Any, ...]]:
+        """Give every question that was written down, by number."""
+        return []
+
+    def quietly(self, question: tuple[Any, ...], compute: Callable[[], T]) -> T:
+        """Write one question down, and nothing that is asked to answer it."""
+        return compute()
 
     # -- modules -------------------------------------------------------------------------------------------------
 

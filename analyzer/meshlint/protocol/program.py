@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from meshlint.mesh.dims import STANDARD
 from meshlint.models.entry import Entry, from_settings
 from meshlint.models.registry import Models
+from meshlint.protocol.cone import ConeLinker
 from meshlint.protocol.facts import FileFacts, read
 from meshlint.protocol.link import Linker
 from meshlint.protocol.summary import Engine
-from meshlint.protocol.verdict import CodeFault, Part, Verdicts, is_test, merged
+from meshlint.protocol.verdict import CodeFault, Part, Units, Verdicts, is_test, merged
 
 __all__ = ["CodeFault", "Program", "facts_of", "user_models"]
 
 
-Spread = Callable[[Sequence[str], Callable[[Sequence[str], bool], Part]], list[Part]]
+Work = Callable[[Sequence[str], bool], Units]
+Spread = Callable[[Sequence[str], Work], list[Units]]
 """How parts of the work are shared out: gives what is made of each part of the paths."""
+
+
+class Memory(Protocol):
+    """What is known from an earlier run."""
+
+    def standing(self, engine: Engine, paths: Sequence[str]) -> dict[str, Part]:
+        """Give the parts of those files whose verdicts rest on nothing that has changed."""
+
+    def keep(self, engine: Engine, paths: Sequence[str], found: Sequence[Units]) -> None:
+        """Keep what was found for the files that were judged; forget those that are not among the paths."""
 
 
 @dataclass(slots=True)
@@ -33,6 +45,7 @@ class Program:
     facts: Mapping[str, FileFacts] = field(default_factory=dict)
     models: tuple[Entry, ...] = ()
     spread: Spread | None = None
+    memory: Memory | None = None
     _faults: tuple[CodeFault, ...] | None = None
     _notes: tuple[str, ...] = ()
 
@@ -46,13 +59,21 @@ class Program:
         return tuple(fault for fault in self._faults if not code or fault.code == code)
 
     def _parts(self) -> list[Part]:
-        engine = Engine(Linker(self.facts), Models(self.models))
+        linker = Linker(self.facts) if self.memory is None else ConeLinker(self.facts)
+        engine = Engine(linker, Models(self.models))
         paths = [path for path in self.files if path in self.facts and not is_test(path) and engine.concerns(path)]
+        known = {} if self.memory is None else self.memory.standing(engine, paths)
+        todo = [path for path in paths if path not in known]
 
-        def work(part: Sequence[str], here: bool) -> Part:
-            return Verdicts(engine.afresh(), STANDARD).part(part)
+        def work(part: Sequence[str], here: bool) -> Units:
+            return Verdicts(engine.afresh(), STANDARD).units(part)
 
-        return [work(paths, True)] if self.spread is None else self.spread(paths, work)
+        found = [] if not todo else [work(todo, True)] if self.spread is None else self.spread(todo, work)
+        if self.memory is not None:
+            self.memory.keep(engine, paths, found)
+        parts = known | {path: part for units in found for path, part in units.parts.items()}
+        left_out = Verdicts(engine.afresh(), STANDARD).omitted(paths)
+        return [*(parts[path] for path in paths), Part(omitted=list(left_out))]
 
     @property
     def notes(self) -> tuple[str, ...]:

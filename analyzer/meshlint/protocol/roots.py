@@ -33,7 +33,7 @@ def roots_of(engine: Engine, path: str, definition: Definition) -> Iterator[Root
         return
     if not definition.index and not definition.seeds & COLLECTIVE:
         return
-    if _in_a_thread(engine, path, definition):
+    if engine.linker.quietly(("thread", path, definition.index), lambda: in_a_thread(engine, path, definition)):
         return
     if definition.owner < 0:
         yield Root(path, definition.index)
@@ -64,7 +64,7 @@ def roots_of(engine: Engine, path: str, definition: Definition) -> Iterator[Root
 _THREADS = frozenset(("Thread", "Timer", "Process", "submit", "run_in_executor", "start_new_thread"))
 
 
-def _in_a_thread(engine: Engine, path: str, definition: Definition) -> bool:
+def in_a_thread(engine: Engine, path: str, definition: Definition) -> bool:
     """Say whether a function is only ever handed to a thread or process of its own."""
     found = False
     for caller_path, index in engine.callers(path, definition.index):

@@ -299,8 +299,9 @@ def without_pipeline(facts: Iterable[FileFacts]) -> frozenset[str]:
     found: set[str] = set()
     for one in facts:
         for definition in one.definitions:
-            for node in definition.body:
-                found.update(_refused(node))
+            if definition.mentions("pipeline_model_parallel_size"):
+                for node in definition.body:
+                    found.update(_refused(node))
     return frozenset(found)
 
 

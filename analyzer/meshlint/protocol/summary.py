@@ -78,6 +78,7 @@ class Kept:
 
     result: Any
     two_sided: frozenset[Span]
+    reads: Any = None
 
 
 @dataclass(slots=True)
@@ -134,9 +135,14 @@ class Engine:
 
     def reaches(self, path: str, index: int, bits: int = EVENT) -> bool:
         """Say whether a definition can reach an event (or a rank getter)."""
+        self.linker.note("reaches", path, index)
+        return bool(self.bits(path, index) & bits)
+
+    def bits(self, path: str, index: int) -> int:
+        """Give what a definition can reach, as bits EVENT and RANK."""
         if self._bits is None:
             self._bits = self._closure()
-        return bool(self._bits.get((path, index), 0) & bits)
+        return self._bits.get((path, index), 0)
 
     def _closure(self) -> dict[tuple[str, int], int]:
         bits: dict[tuple[str, int], int] = {}
@@ -183,12 +189,13 @@ class Engine:
 
     def afresh(self) -> Engine:
         """Give an engine for the same program whose values and terms are its own."""
-        self.reaches("", 0)
+        self.bits("", 0)
         return Engine(self.linker, self.models, _callers=self._callers, _bits=self._bits)
 
     def callers(self, path: str, index: int) -> list[tuple[str, int]]:
         """Give the definitions that call one, as far as that is known without walking."""
-        self.reaches(path, index)
+        self.linker.note("callers", path, index)
+        self.bits(path, index)
         return list(dict.fromkeys(self._callers.get((path, index), ())))
 
     def callee(self, path: str, definition: Definition, text: str) -> tuple[Entry | None, list[tuple[str, int]]]:
@@ -280,8 +287,8 @@ class Engine:
         """Give the model that wins over a function of the program: getters always, events only where composite."""
         definition = self.linker.definition(func.path, func.index)
         if definition.owner >= 0 or definition.parent > 0:
-            facts = self.linker.files[func.path]
-            owner = facts.classes[definition.owner].qualname + "." if definition.owner >= 0 else ""
+            outer = (func.path, definition.owner)
+            owner = self.linker.klass(outer).qualname + "." if outer[1] >= 0 else ""
             entry = self.models.find(f"{self.linker.module_name(func.path)}.{owner}{definition.name}")
             return entry if entry is not None and entry.composite and owner else None
         entry = self.models.find(f"{self.linker.module_name(func.path)}.{definition.name}")
@@ -334,6 +341,7 @@ class Engine:
         key = (func.path, func.index)
         definition = self.linker.definition(*key)
         self._active, self._depth, self.two_sided = set(), 0, set()
+        self.linker.note("body", *key)
         frame = self.frame(func, definition, [], {}, None)
         context = (key, *_identity(frame, ()))
         return self._worked_out(context, key, lambda: self._walk(frame, key))
@@ -356,18 +364,23 @@ class Engine:
         kept = self._kept.get(key)
         if kept is None:
             kept = self._kept[key] = self._anew(what, make)
+        else:
+            self.linker.used(kept.reads)
         self.two_sided |= kept.two_sided
         result: T = kept.result
         return result
 
     def _anew(self, what: object, make: Callable[[], Any]) -> Kept:
         around, self.two_sided = self.two_sided, set()
+        begun = self.linker.begin()
+        reads = None
         try:
             with self._inside(what):
                 result = make()
-            return Kept(result, frozenset(self.two_sided))
         finally:
-            self.two_sided = around
+            two_sided, self.two_sided = frozenset(self.two_sided), around
+            reads = self.linker.end(begun)
+        return Kept(result, two_sided, reads)
 
     @contextmanager
     def _inside(self, what: object) -> Iterator[None]:
@@ -385,10 +398,13 @@ class Engine:
         term = self.terms.nil
         if self.reaches(func.path, func.index):
             term = self.terms.opaque(None, term, site)
-        note = f"{func.path}:{definition.line}: `{definition.qualname}` is called in too many ways to follow all"
-        if note not in self.notes:
-            self.notes.append(note)
+        self._note(f"{func.path}:{definition.line}: `{definition.qualname}` is called in too many ways to follow all")
         return Outcome(term, self.domain.unknown(f"{definition.qualname}()"), {}, {})
+
+    def _note(self, text: str) -> None:
+        self.linker.note("note", text)
+        if text not in self.notes:
+            self.notes.append(text)
 
     def acts(self, func: Func, args: list[V], kwargs: dict[str, V]) -> bool:
         """Say whether a call can do more than give a value: an event, in it or in a function that is handed to it."""
@@ -409,9 +425,8 @@ class Engine:
         term = build(self.terms, frame.items, self.terms.nil, Goals(self.terms.nil)) or self.terms.nil
         nodes = count(term)
         if nodes > MAX_NODES:
-            note = f"{key[0]}:{frame.definition.line}: `{frame.definition.qualname}` has too many branches to follow"
-            if note not in self.notes:
-                self.notes.append(note)
+            name = frame.definition.qualname
+            self._note(f"{key[0]}:{frame.definition.line}: `{name}` has too many branches to follow")
             term, nodes = self.terms.opaque(term.groups, self.terms.nil, walker.site(frame.definition.line)), 1
         receiver = frame.definition.params[0].name + "." if frame.definition.params else "?"
         stores = {}
@@ -634,6 +649,7 @@ class Engine:
         walker = Walker(self, Frame(target.path, self.linker.definition(target.path, 0), {}, lazy=False))
         if entry is not None and entry.attribute:
             return walker.modelled(entry, [], {}, None, target.name)
+        self.linker.note("assigned", target.path, name)
         values = [v for n, v in self.linker.files[target.path].assigns if n == name]
         values = [v for v in values if v != ("C", None)] or values
         if len(values) == 1 and values[0][0] in ("C", "K", "N", "A", "T", "L", "Q", "B", "U"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from meshlint.finding import Confidence, Outcome, Related, Severity
 from meshlint.mesh.blame import Fault, Judge, differing, without_adversaries
@@ -150,6 +151,15 @@ class Part:
     notes: list[str] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class Units:
+    """What files show, each by itself; and the numbers of the questions that each rests on, if they were noted."""
+
+    parts: dict[str, Part] = field(default_factory=dict)
+    asked: dict[str, set[int]] = field(default_factory=dict)
+    questions: list[tuple[Any, ...]] = field(default_factory=list)
+
+
 def merged(parts: Iterable[Part]) -> list[CodeFault]:
     """Give what stands after all parts of a program were judged, in order of place."""
     parts = list(parts)
@@ -205,11 +215,15 @@ class Verdicts:
     axes: Axes
     judge: BoundedJudge = field(init=False)
     notes: list[str] = field(default_factory=list)
-    terms: dict[Root, Term] = field(default_factory=dict)
+    here: str = ""
+    """The file whose roots are judged."""
+    terms: dict[Root, Term | None] = field(default_factory=dict)
     two_sided: dict[Root, frozenset[Span]] = field(default_factory=dict)
     building: frozenset[str] | None = None
     refused: frozenset[str] | None = None
     itself: dict[Span, bool] = field(default_factory=dict)
+    reads: dict[object, Any] = field(default_factory=dict)
+    """What each term and each answer about a gate rests on."""
 
     def __post_init__(self) -> None:
         """Make one judge for all roots."""
@@ -221,7 +235,7 @@ class Verdicts:
         roots = list(self._roots(wanted))
         best: dict[object, Found] = {}
         for root in roots:
-            term = self.terms[root]
+            term = self._known(root)
             if self._varies_here(term):
                 for fault in self._judged(term):
                     known = best.get(fault.key)
@@ -231,13 +245,31 @@ class Verdicts:
         own += self._size_guards(roots)
         early = list(self._early(wanted))
         stages = [*early, *self._stages(roots, {standing.rank[1:] for standing in early})]
-        return Part(own, stages, list(self._omitted(wanted)), [*self.engine.notes, *self.notes])
+        return Part(own, stages, [], [*self.engine.notes, *self.notes])
+
+    def units(self, paths: Iterable[str]) -> Units:
+        """Judge the roots of some files, each file apart, and write down what each verdict rests on."""
+        linker = self.engine.linker
+        parts: dict[str, Part] = {}
+        asked: dict[str, set[int]] = {}
+        for path in sorted(set(paths)):
+            begun = linker.begin()
+            parts[path] = self.part((path,))
+            reads = linker.end(begun)
+            if reads is not None:
+                asked[path] = reads.all()
+        questions = linker.questions()
+        for path, numbers in asked.items():
+            parts[path].notes = sorted(questions[number][1] for number in numbers if questions[number][0] == "note")
+        return Units(parts, asked, questions)
 
     def _roots(self, paths: Iterable[str]) -> Iterator[Root]:
         for path in paths:
             facts: FileFacts | None = self.engine.linker.files.get(path)
             if facts is None or is_test(path):
                 continue
+            self.here = path
+            self.engine.linker.note("file", path)
             self.engine.file_steps = self.engine.file_nodes = 0
             for definition in facts.definitions:
                 for root in roots_of(self.engine, path, definition):
@@ -246,17 +278,36 @@ class Verdicts:
 
     def _term(self, root: Root) -> Term | None:
         """Give the term of a root; None where it calls too much to be followed."""
-        if root not in self.terms:
-            try:
-                self.terms[root] = root_term(self.engine, root)
-                self.two_sided[root] = frozenset(self.engine.two_sided)
-            except (Exhausted, RecursionError):
-                name = self.engine.linker.definition(root.path, root.index).qualname
-                self._note(f"{root.path}: `{name}` calls too much to be followed")
-                return None
+        if root in self.terms:
+            self.engine.linker.used(self.reads[root])
+        else:
+            begun = self.engine.linker.begin()
+            self.terms[root] = self._followed(root)
+            self.two_sided[root] = frozenset(self.engine.two_sided)
+            self.reads[root] = self.engine.linker.end(begun)
         return self.terms[root]
 
+    def _known(self, root: Root) -> Term:
+        return self._term(root) or self.engine.terms.nil
+
+    def _followed(self, root: Root) -> Term | None:
+        """Follow a root; the bounds of its own file hold for the roots of that file alone."""
+        engine = self.engine
+        spent = engine.file_steps, engine.file_nodes
+        if root.path != self.here:
+            engine.file_steps = engine.file_nodes = 0
+        try:
+            return root_term(engine, root)
+        except (Exhausted, RecursionError):
+            name = engine.linker.definition(root.path, root.index).qualname
+            self._note(f"{root.path}: `{name}` calls too much to be followed")
+            return None
+        finally:
+            if root.path != self.here:
+                engine.file_steps, engine.file_nodes = spent
+
     def _note(self, text: str) -> None:
+        self.engine.linker.note("note", text)
         if text not in self.notes:
             self.notes.append(text)
 
@@ -273,26 +324,37 @@ class Verdicts:
 
     def _judged_itself(self, gate: Span) -> bool:
         """Say whether the function of a gate is a root that shows the gate without any caller."""
-        if gate not in self.itself:
-            self.itself[gate] = False
-            inner = self._function(gate)
-            roots = roots_of(self.engine, gate.path, inner) if inner is not None else ()
-            self.itself[gate] = any(
-                isinstance(node, Alt | Loop)
-                and node.gate.site.span == gate
-                and condition_of(node).var
-                and not any(group.unknown for group in node.groups)
-                for root in roots
-                for node in walk(self._term(root) or self.engine.terms.nil)
-            )
+        if gate in self.itself:
+            self.engine.linker.used(self.reads[gate])
+        else:
+            begun = self.engine.linker.begin()
+            self.itself[gate] = self._shows(gate)
+            self.reads[gate] = self.engine.linker.end(begun)
         return self.itself[gate]
 
+    def _shows(self, gate: Span) -> bool:
+        inner = self._function(gate)
+        roots = roots_of(self.engine, gate.path, inner) if inner is not None else ()
+        return any(
+            isinstance(node, Alt | Loop)
+            and node.gate.site.span == gate
+            and condition_of(node).var
+            and not any(group.unknown for group in node.groups)
+            for root in roots
+            for node in walk(self._term(root) or self.engine.terms.nil)
+        )
+
     def _function(self, span: Span) -> Definition | None:
+        self.engine.linker.note("lines", span.path)
         facts = self.engine.linker.files.get(span.path)
         if facts is None:
             return None
         inner = [d for d in facts.definitions[1:] if d.line <= span.line <= d.end_line and d.name != "<lambda>"]
-        return max(inner, key=lambda d: d.line) if inner else None
+        if not inner:
+            return None
+        found = max(inner, key=lambda d: d.line)
+        self.engine.linker.note("body", span.path, found.index)
+        return found
 
     def _judged(self, term: Term) -> tuple[Fault, ...]:
         self.judge.left = RUNS_PER_ROOT
@@ -316,7 +378,7 @@ class Verdicts:
         above = list(self._above(found.root, node.gate.site.span))
         for root in above:
             before = self.judge.unjudged
-            if any(fault.key[0] == found.fault.key[0] for fault in self._judged(self.terms[root])):
+            if any(fault.key[0] == found.fault.key[0] for fault in self._judged(self._known(root))):
                 return True
             if self.judge.unjudged > before:
                 return True
@@ -352,7 +414,7 @@ class Verdicts:
     def _size_guards(self, roots: list[Root]) -> Iterator[Standing]:
         """Find events that are skipped where the size of other dims is one, in the function of the test."""
         for root in roots:
-            for guard in size_guards(self.engine.terms, self.terms[root], self.axes):
+            for guard in size_guards(self.engine.terms, self._known(root), self.axes):
                 if len(guard.node.gate.site.frames()) > 1:
                     continue
                 name = self.engine.linker.definition(root.path, root.index).qualname
@@ -374,7 +436,7 @@ class Verdicts:
         seen: dict[Key, Standing] = {}
         for root in roots:
             name = self.engine.linker.definition(root.path, root.index).qualname
-            answer = ask(self.terms[root], self.axes, self._lays_out, name, self._off())
+            answer = ask(self._known(root), self.axes, self._lays_out, name, self._off())
             if not answer.known:
                 self.judge.unjudged += 1
             for op, absent, fault in self._stage_faults(root, answer):
@@ -419,11 +481,13 @@ class Verdicts:
         return Standing((span, "PKD001", found.keys, message), (1, root.path, root.index), fault, frozenset((MIDDLE,)))
 
     def _off(self) -> frozenset[str]:
+        self.engine.linker.note("all", "refused")
         if self.refused is None:
             self.refused = without_pipeline(self.engine.linker.files.values())
         return self.refused
 
     def _lays_out(self, key: str) -> bool:
+        self.engine.linker.note("all", "building")
         if self.building is None:
             self.building = building_keys(self.engine.linker.files.values())
         return packed(key) or key in self.building
@@ -478,7 +542,7 @@ class Verdicts:
         subject = f"{name}|{','.join(one.key for one in several)}|{absent}"
         return CodeFault("PKD001", *grade, Outcome.WRONG, site.span, message, (), subject, name)
 
-    def _omitted(self, paths: Iterable[str]) -> Iterator[CodeFault]:
+    def omitted(self, paths: Iterable[str]) -> Iterator[CodeFault]:
         """Give the calls that leave a group out."""
         wanted = {path for path in paths if not is_test(path)}
         for path in sorted(self.engine.linker.files):
@@ -659,4 +723,4 @@ def is_test(path: str) -> bool:
     return any(p in ("tests", "test", "unit_tests", "testing") for p in parts[:-1]) or parts[-1].startswith("test_")
 
 
-__all__ = ["ALL", "CodeFault", "Part", "Verdicts", "merged", "packed"]
+__all__ = ["ALL", "CodeFault", "Part", "Units", "Verdicts", "merged", "packed"]

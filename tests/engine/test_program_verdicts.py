@@ -1,0 +1,150 @@
+"""Verdicts of the code side kept between runs: after any change a run says what a cold one says, byte for byte."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import meshlint.protocol.verdict as verdict
+from meshlint.engine.gather import context_of
+from meshlint.engine.options import Options
+from meshlint.engine.program import Judgement, check_program
+from meshlint.engine.ruleset import load, narrow
+from meshlint.sources.discover import discover
+
+HEAD = """\
+import torch
+import torch.distributed as dist
+from megatron.core import parallel_state as mpu
+"""
+RANK = "mpu.get_tensor_model_parallel_rank()"
+GROUP = "mpu.get_tensor_model_parallel_group()"
+BODIES = (
+    f"    if {RANK} == 0:\n        dist.all_reduce(x, group={GROUP})",
+    f"    if {RANK} == 0:\n        {{callee}}(x)",
+    "    if is_first():\n        {callee}(x)",
+    "    {callee}(x)\n    return x",
+    f"    for _ in range({RANK}):\n        {{callee}}(x)",
+    f"    dist.all_reduce(x, group={GROUP})",
+    f"    if flag:\n        dist.all_reduce(x, group={GROUP})",
+    "    return helper(x)",
+    "    with torch.no_grad():\n        {callee}(x)",
+)
+TESTS = (f"    return {RANK} == 0", "    return True", "    return unknown.is_first()")
+NAMES = ("a", "b", "c", "d")
+
+
+def judged(root: Path, folder: Path | None) -> Judgement:
+    scope = discover((str(root),), root)
+    rules = narrow(load(), ("COL", "GRP", "PKD001", "PKD007"), preview=True)
+    return check_program(scope, context_of(scope, Options()), rules, (), place=folder)
+
+
+def module(chance: random.Random, name: str) -> str:
+    """Write one module: imports from the others, some of which they do not hold, functions and a class."""
+    others = [other for other in NAMES if other != name]
+    lines = [HEAD]
+    forms = ("from {0} import step_{0}", "from {0} import *", "import {0}\nfrom {0} import is_first, step_{0}")
+    lines += [chance.choice(forms).format(other) for other in chance.sample(others, chance.randint(1, 3))]
+    lines.append("def is_first():\n" + chance.choice(TESTS))
+    for place in range(chance.randint(1, 3)):
+        callee = chance.choice([f"step_{other}" for other in others] + [f"{chance.choice(others)}.step_{name}"])
+        body = chance.choice(BODIES).format(callee=callee)
+        lines.append(f"def step_{name if not place else chance.choice(NAMES) + str(place)}(x, flag=None):\n{body}")
+    base = chance.choice(["", *(f"(K{other})" for other in others)])
+    gate = chance.choice((RANK + " == 0", "self.on", "self.first()"))
+    lines.append(
+        f"class K{name}{base}:\n    def first(self):\n    {chance.choice(TESTS)}\n"
+        f"    def run(self, x):\n        if {gate}:\n            self.send(x)\n"
+        f"    def send(self, x):\n        step_{name}(x)"
+    )
+    return "\n\n\n".join(lines) + "\n"
+
+
+def edit(chance: random.Random, root: Path) -> None:
+    """Change one file: anew, by a line in front of it, away, or back."""
+    name = chance.choice(NAMES)
+    file = root / f"{name}.py"
+    kind = chance.randrange(4)
+    if kind == 0 and file.exists():
+        file.unlink()
+    elif kind == 1 and file.exists():
+        file.write_text("# a comment\n" + file.read_text())
+    else:
+        file.write_text(module(chance, name))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_run_after_changes_says_what_a_cold_one_says(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    root = tmp_path / "tree"
+    root.mkdir()
+    for name in NAMES:
+        (root / f"{name}.py").write_text(module(chance, name))
+    (root / "sure.py").write_text(f"{HEAD}\n\ndef sure(x):\n    if {RANK} == 0:\n        dist.barrier()\n")
+    found = 0
+    for _ in range(6):
+        warm = judged(root, tmp_path / "cache")
+        assert warm == judged(root, None)
+        found += len(warm.judged)
+        edit(chance, root)
+    assert found
+
+
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Note the files that are judged anew."""
+    paths: list[str] = []
+    real = verdict.Verdicts.part
+
+    def noting(self: verdict.Verdicts, given: tuple[str, ...]) -> verdict.Part:
+        paths.extend(given)
+        return real(self, given)
+
+    monkeypatch.setattr(verdict.Verdicts, "part", noting)
+    yield paths
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    root = tmp_path / "tree"
+    root.mkdir()
+    gate = f"    if {RANK} == 0:\n"
+    (root / "low.py").write_text(f"{HEAD}\n\ndef low(x):\n    dist.all_reduce(x, group={GROUP})\n")
+    (root / "user.py").write_text(f"{HEAD}from low import low\n\n\ndef user(x):\n{gate}        low(x)\n")
+    (root / "apart.py").write_text(f"{HEAD}\n\ndef apart(x):\n{gate}        dist.barrier()\n")
+    (root / "hopes.py").write_text(f"{HEAD}from later import later\n\n\ndef hopes(x):\n{gate}        later(x)\n")
+    return root
+
+
+def test_only_what_rests_on_a_change_is_judged_again(tree: Path, tmp_path: Path, done: list[str]) -> None:
+    first = judged(tree, tmp_path / "cache")
+    assert {Path(one.finding.span.path).name for one in first.judged} == {"user.py", "apart.py"}
+    done.clear()
+    assert judged(tree, tmp_path / "cache") == first and not done
+    (tree / "low.py").write_text((tree / "low.py").read_text() + "\n\ndef more():\n    return 1\n")
+    assert judged(tree, tmp_path / "cache") == first
+    assert sorted(done) == ["low.py"]
+    done.clear()
+    (tree / "low.py").write_text(f"{HEAD}\n\ndef low(x):\n    return x\n")
+    assert len(judged(tree, tmp_path / "cache").judged) == 1
+
+
+def test_a_name_that_stood_for_nothing_is_seen_when_it_comes(tree: Path, tmp_path: Path, done: list[str]) -> None:
+    judged(tree, tmp_path / "cache")
+    done.clear()
+    (tree / "later.py").write_text(f"{HEAD}\n\ndef later(x):\n    dist.all_reduce(x, group={GROUP})\n")
+    after = judged(tree, tmp_path / "cache")
+    assert "hopes.py" in {Path(one.finding.span.path).name for one in after.judged}
+    assert "hopes.py" in done and "apart.py" not in done
+
+
+def test_a_broken_store_counts_as_none(tree: Path, tmp_path: Path) -> None:
+    first = judged(tree, tmp_path / "cache")
+    (store,) = (tmp_path / "cache").glob("*.verdicts")
+    for content in (b"", b"meshlint verdicts 1\n", store.read_bytes()[:-9], b"x" * 400):
+        store.write_bytes(content)
+        assert judged(tree, tmp_path / "cache") == first
