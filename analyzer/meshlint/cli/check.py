@@ -16,19 +16,7 @@ from meshlint.finding import Report, Severity
 from meshlint.words import plural
 
 DIFF_MODES = ("all", "file", "context", "added")
-FORMATS = (
-    "full",
-    "concise",
-    "json",
-    "jsonl",
-    "sarif",
-    "github",
-    "markdown",
-    "gitlab",
-    "junit",
-    "rdjson",
-    "azure",
-)
+FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github")
 
 
 @click.command(cls=WithCommand, options_metavar="[OPTIONS]")
