@@ -103,6 +103,9 @@ class Finding:
     """Where a library's version is fixed: `requirements.txt:3`, `--pin`, `installed`."""
     fix: Fix | None = None
     reproducer: str = ""
+    """What was seen when its failure was reproduced, or the command that shows it."""
+    skeleton: str = ""
+    """A program that shows this very finding (see `meshlint.mesh.skeleton`); reports leave it out."""
     rule_url: str = ""
     suppressed: str = ""
     """The reason given where the finding is suppressed; empty where it is not."""

@@ -73,6 +73,8 @@ class Verdict:
     subject: str = ""
     scope: str = ""
     """The enclosing function of `span`, for the fingerprint."""
+    skeleton: str = ""
+    """A small program that shows this very fault, in two arms, as `meshlint.mesh.skeleton` writes it."""
 
 
 class Rule(ABC):
@@ -133,4 +135,5 @@ class ProgramRule(Rule):
                 confidence=fault.confidence,
                 subject=fault.subject,
                 scope=fault.scope,
+                skeleton=fault.skeleton,
             )

@@ -136,6 +136,7 @@ def _judged(rule: ProgramRule, verdict: Verdict) -> Judged:
         fingerprint=fingerprint(rule.code, verdict.span.path, verdict.scope, verdict.subject),
         related=verdict.related,
         fix=verdict.fix,
+        skeleton=verdict.skeleton,
         rule_url=page(type(rule)),
     )
     return Judged((rule.code, verdict.subject), finding)

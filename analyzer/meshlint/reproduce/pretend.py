@@ -148,8 +148,8 @@ def _tensor(data: Any, dtype: str = "") -> Tensor:
 
 
 def _torch() -> SimpleNamespace:
-    def full(count: int, value: Any, dtype: str = "float32") -> Tensor:
-        return Tensor([value] * count, dtype)
+    def full(count: int | tuple[int], value: Any, dtype: str = "float32") -> Tensor:
+        return Tensor([value] * (count[0] if isinstance(count, tuple) else count), dtype)
 
     return SimpleNamespace(
         tensor=_tensor,

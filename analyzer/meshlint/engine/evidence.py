@@ -1,0 +1,125 @@
+"""Evidence for findings: each is reproduced, and what was seen goes into the report.
+
+A finding of the code side is shown by its own protocol (`Finding.skeleton`), one of a launch by its rule's smallest
+case. What could not be shown says so; nothing is told that was not run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from meshlint.engine.reproducers import reproducer_of
+from meshlint.engine.ruleset import load
+from meshlint.finding import Finding, Outcome, Report
+from meshlint.reproduce.case import Arm, Case, Depth, Happens, Reproducer, fixed
+from meshlint.reproduce.run import Runner
+from meshlint.reproduce.verdict import ArmVerdict, CaseVerdict, Verdict
+
+LARGEST = 8
+"""More ranks than this are simulated, whatever depth was asked for."""
+
+FAILS: dict[Outcome, tuple[Happens, ...]] = {
+    Outcome.HANG: (Happens.HANG, Happens.MISMATCH, Happens.WRONG, Happens.CRASH),
+    Outcome.WRONG: (Happens.WRONG, Happens.HANG, Happens.MISMATCH),
+    Outcome.CRASH_LATE: (Happens.MISMATCH, Happens.CRASH),
+}
+"""What counts as the failure that a finding of the code side states."""
+
+
+@dataclass(slots=True)
+class Evidence:
+    """Reproduces findings with one runner; rules' own cases are run once."""
+
+    runner: Runner
+    depth: Depth | None = None
+    tick: Callable[[int, int, str], None] | None = None
+    by_rule: dict[str, str] = field(default_factory=dict)
+
+    def of(self, report: Report) -> Report:
+        """Give the report with what was seen of every finding that is shown."""
+        done: list[Finding] = []
+        for place, finding in enumerate(report.findings):
+            if self.tick is not None:
+                self.tick(place, len(report.findings), finding.code)
+            done.append(replace(finding, reproducer="" if finding.suppressed else self.seen(finding)))
+        return replace(report, findings=tuple(done))
+
+    def seen(self, finding: Finding) -> str:
+        """Say what was seen of one finding; "" where there is nothing to run."""
+        if finding.skeleton:
+            return self.own(finding)
+        if finding.code not in self.by_rule:
+            self.by_rule[finding.code] = self.of_rule(finding.code)
+        return self.by_rule[finding.code]
+
+    def own(self, finding: Finding) -> str:
+        """Run a finding's own protocol."""
+        made = json.loads(finding.skeleton)
+        stated = FAILS.get(finding.outcome, (Happens.HANG,))
+        case = Case("own", "", made["world"], Arm(made["failing"], stated[0]), fixed(made["fixed"]))
+        reproducer = Reproducer(finding.code, (case,))
+        depth = self.depth_of(reproducer)
+        verdict = self.runner.run(reproducer, Depth.SIMULATE if made["world"] > LARGEST else depth)
+        if not verdict.cases:
+            return f"not run at depth {verdict.depth.value}: {verdict.why}"
+        return _own(verdict, verdict.cases[0], stated)
+
+    def of_rule(self, code: str) -> str:
+        """Run a rule's own cases."""
+        rule = next((rule for rule in load() if rule.code == code), None)
+        reproducer = None if rule is None else reproducer_of(rule)
+        if reproducer is None:
+            return ""
+        verdict = self.runner.run(reproducer, self.depth_of(reproducer))
+        return _of_rule(verdict)
+
+    def depth_of(self, reproducer: Reproducer) -> Depth:
+        """Give the depth to run at."""
+        return self.depth or self.runner.deepest(reproducer)
+
+
+def _own(verdict: Verdict, case: CaseVerdict, stated: tuple[Happens, ...]) -> str:
+    failing, right = case.arms
+    if failing.happened is None:
+        return f"not run at depth {verdict.depth.value}: {failing.why}"
+    where = f"at depth {verdict.depth.value}, by its own calls on {case.world} ranks"
+    if failing.happened not in stated or right.happened is not Happens.OK:
+        ends = right.happened.value if right.happened is not None else "not run"
+        return f"not shown {where}: {failing.happened.value}, and the fixed arm is {ends}"
+    return f"{failing.happened.value} {where}{_waits(case.case, failing)}; ok once its ranks do alike"
+
+
+def _of_rule(verdict: Verdict) -> str:
+    command = f"`meshlint reproduce {verdict.code}`"
+    if not verdict.cases:
+        return f"not run: {verdict.why}"
+    if not verdict.shown:
+        return f"not shown at depth {verdict.depth.value} by the rule's own cases; see {command}"
+    first = verdict.cases[0]
+    happened = first.arms[0].happened
+    assert happened is not None
+    seen = _waits(first.case, first.arms[0]) or _errors(first.arms[0], first.case.tolerance)
+    runs = f", which run {first.case.runs}" if first.case.runs else ""
+    return f"{happened.value} at depth {verdict.depth.value}, by the rule's own cases{runs}{seen} ({command})"
+
+
+def _waits(case: Case, arm: ArmVerdict) -> str:
+    """Say who waits where, by the places of the program where the text names them."""
+    lines = case.failing.text.split("\n")
+    told = []
+    for wait in arm.waits[:2]:
+        text = lines[wait.line - 1] if 0 < wait.line <= len(lines) else ""
+        place = text.rpartition("  # ")[2] if "  # " in text else f"line {wait.line}"
+        whom = f" for rank {', '.join(map(str, wait.whom))}" if wait.whom else ""
+        told.append(f"rank {wait.rank} waits in {wait.op} ({place}){whom}")
+    return ": " + ", ".join(told) if told else ""
+
+
+def _errors(arm: ArmVerdict, tolerance: float) -> str:
+    wrong = [(rank, check) for rank, check in arm.checks if check.error > tolerance]
+    if wrong:
+        rank, check = max(wrong, key=lambda one: one[1].error)
+        return f": {check.name} on rank {rank} is off by {check.error:.3g} (relative)"
+    return f": {arm.errors[0].error[:120]}" if arm.errors else ""

@@ -1,0 +1,324 @@
+"""A fault as a program of its own: the branches, loops and calls of its protocol, on its own small mesh.
+
+The text is plain torch.distributed as reproducers run it (`rank`, `world`, `groups`, `check`). Gates are computed from
+coordinates, facts that the program does not compute have the values of the counterexample, and every call carries the
+number of its line, so that a call that pairs with another one gets a wrong number. The fixed arm is the same with the
+blamed gate decided alike on all ranks, or with a source that is a member where no gate is at fault.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from meshlint.mesh.blame import Fault
+from meshlint.mesh.dims import ALL
+from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, truth
+from meshlint.mesh.gate import Expr
+from meshlint.mesh.group import Group
+from meshlint.mesh.run import gate_key
+from meshlint.mesh.term import Alt, Break, Exit, Loop, Nil, Node, Op, Opaque, Return, Site, Terms, Wait
+
+LINES = 60
+"""A longer program shows nobody anything."""
+
+ROUNDS = 3
+"""The most rounds of a loop that are written."""
+
+OBJECTS = ("all_gather_object", "gather_object")
+PEERS = {"send": "dst", "isend": "dst", "recv": "src", "irecv": "src"}
+
+
+class Unwritable(Exception):  # noqa: N818 - no fault of the program
+    """A protocol that has no text."""
+
+
+def skeleton(terms: Terms, fault: Fault) -> str:
+    """Give both arms of a fault as JSON (`world`, `failing`, `fixed`); "" where it has no short text."""
+    for term in dict.fromkeys((fault.context, fault.term)):
+        try:
+            arms = [_Writer(terms, fault, forced).written(term) for forced in (False, True)]
+        except (Unwritable, Unresolvable, RecursionError):
+            continue
+        made = {"world": fault.run.mesh.world, "failing": arms[0], "fixed": arms[1]}
+        return json.dumps(made)
+    return ""
+
+
+@dataclass(slots=True)
+class _Writer:
+    """One arm in the making; `forced` decides the blamed gate."""
+
+    terms: Terms
+    fault: Fault
+    forced: bool
+    lines: list[str] = field(default_factory=list)
+    tables: dict[str, str] = field(default_factory=dict)
+    names: dict[Group, str] = field(default_factory=dict)
+    layout: Layout = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Lay the groups out."""
+        self.layout = Layout(self.fault.run.mesh)
+
+    def written(self, term: Node) -> str:
+        """Give the text of a term."""
+        self.emit(term, "", frozenset())
+        head = [f"{name} = {value}" for name, value in sorted(self.tables.items())]
+        return "\n".join([*head, *self.lines]) + "\n"
+
+    # -- structure -----------------------------------------------------------------------------------------------
+
+    def emit(self, term: Node, indent: str, ends: frozenset[int]) -> None:
+        """Write a term up to one of the nodes in `ends`."""
+        node: Node | None = term
+        while node is not None and node.shape not in ends and not isinstance(node, Nil):
+            node = self.step(node, indent, ends)
+
+    def step(self, node: Node, indent: str, ends: frozenset[int]) -> Node | None:
+        """Write one node; give what follows it."""
+        if isinstance(node, Op):
+            self.call(node, indent)
+            return node.rest
+        if isinstance(node, Wait):
+            self.line(f"{indent}{_handle(node.handle)}.wait()", node.site)
+            return node.rest
+        if isinstance(node, Opaque):
+            return node.rest
+        if isinstance(node, Alt):
+            return self.branch(node, indent, ends)
+        if isinstance(node, Loop):
+            return self.loop(node, indent)
+        if isinstance(node, Exit):
+            self.line(f"{indent}return", node.site)
+        elif isinstance(node, Break):
+            self.line(f"{indent}break", None)
+        elif isinstance(node, Return):
+            raise Unwritable
+        return None
+
+    def branch(self, node: Alt, indent: str, ends: frozenset[int]) -> Node | None:
+        """Write both sides of a branch to where they meet."""
+        join = self.terms.joins.next(node)
+        until = ends if join is None else ends | {join.shape}
+        sides = []
+        for side in (node.then, node.otherwise):
+            before = len(self.lines)
+            self.emit(side, indent + "    ", until)
+            sides.append(self.lines[before:])
+            del self.lines[before:]
+        condition = self.condition(node)
+        if sides[0]:
+            self.line(f"{indent}if {condition}:", node.gate.site)
+            self.lines += sides[0]
+            if sides[1]:
+                self.line(f"{indent}else:", None)
+        elif sides[1]:
+            self.line(f"{indent}if not {_bracketed(condition)}:", node.gate.site)
+        self.lines += sides[1]
+        return None if join is not None and join.shape in ends else join
+
+    def loop(self, node: Loop, indent: str) -> Node:
+        """Write a loop of few rounds."""
+        before = len(self.lines)
+        self.emit(node.body, indent + "    ", frozenset())
+        body = self.lines[before:]
+        del self.lines[before:]
+        if body:
+            self.line(f"{indent}for _ in range({self.trip(node)}):", node.gate.site)
+            self.lines += body
+        return node.rest
+
+    def line(self, text: str, site: Site | None) -> None:
+        """Add a line, with the place that it stands for."""
+        self.lines.append(text if site is None else f"{text}  # {_place(site)}")
+        if len(self.lines) > LINES:
+            raise Unwritable
+
+    # -- calls ---------------------------------------------------------------------------------------------------
+
+    def call(self, op: Op, indent: str) -> None:
+        """Write an event; a rank that is no member makes none."""
+        instances = [self.layout.members(op.group, rank) for rank in range(self.fault.run.mesh.world)]
+        if all(members is not None and len(members) == 1 for members in instances):
+            return
+        group = self.group(op.group, instances)
+        if any(members is None for members in instances):
+            self.line(f"{indent}if {group} is not None:", None)
+            indent += "    "
+        for text in self.texts(op, group):
+            self.line(indent + text, op.site if "dist." in text and not text.startswith("check") else None)
+
+    def texts(self, op: Op, group: str) -> Iterator[str]:
+        """Give the lines of a call, the last one a check of what came."""
+        given = f", group={group}" if group else ""
+        number, asked = float(op.site.frames()[-1].span.line), "" if not op.handle else ", async_op=True"
+        held = "" if not op.handle else f"{_handle(op.handle)} = "
+        if op.kind in ("new_group", "new_subgroups", "create_group", "init_device_mesh"):
+            raise Unwritable
+        if op.kind in PEERS:
+            kind = op.kind.removeprefix("i")
+            yield f"dist.{kind}(torch.full(({_count(op)},), {number}), {PEERS[op.kind]}={self.value(op.root)}{given})"
+            return
+        if op.kind == "broadcast_object_list":
+            yield f"dist.broadcast_object_list([{number}], src={self.value(op.root)}{given})"
+            return
+        if op.kind in OBJECTS:
+            yield f"dist.all_gather_object([None] * dist.get_world_size({group}), {number}{given})"
+            return
+        if op.kind == "barrier":
+            yield f"dist.barrier({given.removeprefix(', ')})"
+            return
+        yield f"x = torch.full(({_count(op)},), {number})"
+        if op.kind == "broadcast":
+            yield f"{held}dist.broadcast(x, src={self.value(op.root)}{given}{asked})"
+        elif op.kind == "reduce":
+            yield f"dist.reduce(x, dst={self.value(op.root)}{given})"
+            return
+        elif op.kind in ("all_gather", "all_gather_into_tensor", "gather", "scatter"):
+            yield f"dist.all_gather([torch.zeros({_count(op)}) for _ in range(dist.get_world_size({group}))], x{given})"
+            return
+        else:
+            yield f"{held}dist.all_reduce(x{given}{asked})"
+        if not op.handle:
+            right = f"{number}" if op.kind == "broadcast" else f"{number} * dist.get_world_size({group})"
+            yield f'check("line {int(number)}", x[0], {right})'
+
+    def group(self, group: Group, instances: list[tuple[int, ...] | None]) -> str:
+        """Give the name of a group, and make it at the head; "" for the world."""
+        if group.dims == ALL and group.lists is None and group.members is None and not group.identity:
+            return ""
+        lists = [list(members) for members in dict.fromkeys(instances) if members is not None]
+        if group not in self.names:
+            name = _identifier(group.name or self.fault.run.mesh.axes.label(group.dims), "group")
+            while f"{name}_group" in self.names.values():
+                name += "_"
+            self.names[group] = f"{name}_group"
+        self.tables[self.names[group]] = f"groups({lists})"
+        return self.names[group]
+
+    # -- values --------------------------------------------------------------------------------------------------
+
+    def condition(self, node: Alt) -> str:
+        """Write a condition: by coordinates where it is plain, else by what each rank decided."""
+        if self.forced and self.is_blamed(node):
+            return str(bool(self.fault.forced))
+        try:
+            return self.plain(node.condition)
+        except Unwritable:
+            return self.table([truth(value) for value in self.taken(node, node.condition)])
+
+    def trip(self, node: Loop) -> str:
+        """Write how many rounds a loop makes."""
+        if self.forced and self.is_blamed(node):
+            return str(min(ROUNDS, int(self.fault.forced)))
+        return self.table(
+            [min(ROUNDS, value) if isinstance(value, int) else 1 for value in self.taken(node, node.trip)]
+        )
+
+    def is_blamed(self, node: Alt | Loop) -> bool:
+        """Say whether a gate is the one at fault."""
+        blamed = self.fault.node
+        return blamed is not None and gate_key(node) == gate_key(blamed)
+
+    def taken(self, node: Alt | Loop, expr: Expr) -> list[Any]:
+        """Give what each rank decided at a gate in the counterexample, or would have."""
+        run, key = self.fault.run, gate_key(node)
+        found: list[Any] = []
+        for rank in range(run.mesh.world):
+            values = list(dict.fromkeys(taken.value for taken in run.paths[rank] if gate_key(taken.node) == key))
+            if len(values) > 1:
+                raise Unwritable
+            found.append(values[0] if values else self.evaluated(expr, rank))
+        return found
+
+    def evaluated(self, expr: Expr, rank: int) -> Any:
+        """Compute a value for one rank, with the facts of the counterexample."""
+        return evaluate(expr, View(self.layout, rank, lambda atom: self.decided(atom, rank)))
+
+    def decided(self, atom: Expr, rank: int) -> Any:
+        """Give what an atom is in the counterexample; what nobody asked is false, a count one."""
+        run = self.fault.run
+        choices = [choice for choice in run.choices if choice.atom is atom]
+        for choice in choices:
+            if rank in choice.asked:
+                return choice.value
+        if choices and not atom.var:
+            return choices[0].value
+        return 1 if atom.op == "atom" and atom.args[2] else False
+
+    def value(self, expr: Expr | None) -> str:
+        """Write a value that is a rank."""
+        if expr is None:
+            return "0"
+        if self.forced and self.fault.node is None:
+            firsts = [self.layout.members(self.fault.stuck.group, rank) for rank in range(self.fault.run.mesh.world)]
+            return self.table([members[0] if members else 0 for members in firsts])
+        return self.table([self.evaluated(expr, rank) for rank in range(self.fault.run.mesh.world)])
+
+    def plain(self, expr: Expr) -> str:
+        """Write a condition of coordinates, sizes and facts; raises Unwritable for others."""
+        if expr.op == "lit":
+            return repr(expr.args[0])
+        if expr.op == "rank":
+            return "rank"
+        if expr.op == "coord":
+            return self.coordinate(expr.args[0])
+        if expr.op == "extent":
+            return str(self.fault.run.mesh.extent(expr.args[0]))
+        if expr.op == "not":
+            inner = self.plain(expr.args[0])
+            return {"True": "False", "False": "True"}.get(inner, f"not {_bracketed(inner)}")
+        if expr.op in ("and", "or"):
+            return f" {expr.op} ".join(_bracketed(self.plain(arg)) for arg in expr.args)
+        if expr.op in ("==", "<", "<=", "+", "-", "*", "//", "%"):
+            left, right = (self.plain(arg) for arg in expr.args)
+            if expr.op == "==" and expr.args[0].op == "lit":
+                left, right = right, left
+            return f"{_bracketed(left)} {expr.op} {_bracketed(right)}"
+        if expr.op == "atom" and not expr.var:
+            return repr(self.decided(expr, 0))
+        raise Unwritable
+
+    def coordinate(self, mask: int) -> str:
+        """Name a coordinate, and give its value for each rank at the head."""
+        mesh = self.fault.run.mesh
+        name = _identifier(mesh.axes.label(mask), "place") + "_rank"
+        self.tables[name] = f"{[mesh.index(rank, mask) for rank in range(mesh.world)]}[rank]"
+        return name
+
+    def table(self, values: list[Any]) -> str:
+        """Write a value for each rank."""
+        if any(not isinstance(value, int) for value in values):
+            raise Unwritable
+        return str(values[0]) if len(set(values)) == 1 else f"{values}[rank]"
+
+
+def _bracketed(text: str) -> str:
+    return f"({text})" if " " in text else text
+
+
+def _count(op: Op) -> int:
+    """Give a small number of elements that differs where the sizes differ."""
+    if not op.signature:
+        return 1
+    last = op.signature[-1]
+    return 1 + (int(last) % 61 if last.isdigit() else sum(map(ord, "".join(op.signature))) % 61)
+
+
+def _handle(handle: str) -> str:
+    return _identifier(handle, "work") + "_work"
+
+
+def _identifier(text: str, otherwise: str) -> str:
+    kept = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in text).strip("_")
+    return kept[:24] if kept and not kept[0].isdigit() else otherwise
+
+
+def _place(site: Site) -> str:
+    """Name a place in a comment; file names may hold anything."""
+    span = site.frames()[-1].span
+    name = span.path.rpartition("/")[2]
+    return f"{''.join(c if c.isascii() and c.isprintable() else '?' for c in name)[:40]}:{span.line}"

@@ -1,0 +1,86 @@
+"""Findings of the code side, shown by their own protocol: the failing arm fails and the fixed one is right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from test_cases import TORCH, needs_torch
+
+from conftest import CommandLine
+from meshlint.engine.evidence import Evidence
+from meshlint.engine.options import Options
+from meshlint.engine.run import check
+from meshlint.finding import Finding, Report
+from meshlint.reproduce.case import Depth
+from meshlint.reproduce.run import Runner
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+CODES = ("COL001", "COL002", "COL003", "COL004", "COL005", "COL006", "COL007", "GRP002", "GRP004")
+SELECT = ("COL", "GRP")
+
+
+def judged(folder: Path) -> Report:
+    return check([str(folder)], Options(cache=False, select=SELECT, preview=True, cwd=folder))
+
+
+def reproduced(report: Report, depth: Depth) -> tuple[Finding, ...]:
+    with Runner(python=TORCH) as runner:
+        return Evidence(runner, depth).of(report).findings
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_finding_with_a_text_is_shown(code: str) -> None:
+    own = [one for one in reproduced(judged(FIXTURES / code / "bad"), Depth.SIMULATE) if one.skeleton]
+    assert own
+    assert [
+        (one.span, one.reproducer) for one in own if not one.reproducer.endswith("ok once its ranks do alike")
+    ] == []
+
+
+@needs_torch
+def test_findings_are_shown_on_gloo() -> None:
+    found = reproduced(judged(FIXTURES / "COL002" / "bad"), Depth.CPU)
+    assert all("at depth cpu, by its own calls" in one.reproducer for one in found)
+    assert all(one.reproducer.startswith("hang") for one in found)
+
+
+def test_a_pairing_shows_by_its_numbers(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "import torch.distributed as dist\n\n\ndef step(loss, metric):\n    if dist.get_rank() == 0:\n"
+        "        dist.all_reduce(metric)\n    dist.all_reduce(loss)\n"
+    )
+    (found,) = reproduced(judged(tmp_path), Depth.SIMULATE)
+    assert found.reproducer.startswith("wrong-values at depth simulate, by its own calls on 2 ranks")
+    assert "rank 0 waits in all_reduce (train.py:7) for rank 1" in found.reproducer
+    assert json.loads(found.skeleton)["failing"].startswith("if rank == 0:  # train.py:5\n")
+
+
+def test_names_of_files_stay_words_of_a_comment(tmp_path: Path) -> None:
+    name = "a\nraise SystemExit.py"
+    (tmp_path / name).write_text(
+        "import torch.distributed as dist\n\n\ndef step():\n    if dist.get_rank() == 0:\n        dist.barrier()\n"
+    )
+    (found,) = reproduced(judged(tmp_path), Depth.SIMULATE)
+    assert found.reproducer.startswith("hang")
+    assert "\nraise" not in json.loads(found.skeleton)["failing"]
+
+
+def test_the_report_says_what_was_seen(meshlint: CommandLine) -> None:
+    words = ("check", "--isolated", "--no-cache", "--preview", "--select", "COL001", "--reproduce-depth", "simulate")
+    file = FIXTURES / "COL001" / "bad" / "in_a_ternary.py"
+    run = meshlint(*words, file)
+    assert run.status == 1
+    assert "reproduced: hang at depth simulate, by its own calls on 2 ranks: rank 0 waits in all_reduce" in run.out
+    data = json.loads(meshlint(*words, "--format", "json", file).out)
+    assert data["findings"][0]["reproducer"].startswith("hang at depth simulate")
+    sarif = json.loads(meshlint(*words, "--format", "sarif", file).out)
+    assert sarif["runs"][0]["results"][0]["properties"]["reproduced"].startswith("hang at depth simulate")
+
+
+def test_a_launch_is_shown_by_its_rule(meshlint: CommandLine) -> None:
+    words = ("check", "--isolated", "--no-cache", "--select", "HCP001", "--reproduce-depth", "simulate")
+    run = meshlint(*words, FIXTURES / "HCP001" / "bad")
+    assert "reproduced: wrong-values at depth simulate, by the rule's own cases" in run.out
+    assert "a stand-in" in run.out
