@@ -140,6 +140,18 @@ LAYOUT_EDGES = (
     ),
     Edge(
         "PAR003",
+        par003.COUNTED_APART,
+        "crash-start",
+        fields={
+            "num_layers": 62,
+            "pipeline_model_parallel_size": 8,
+            "account_for_embedding_in_pipeline_split": True,
+            "account_for_loss_in_pipeline_split": True,
+        },
+        framework="megatron-bridge",
+    ),
+    Edge(
+        "PAR003",
         par003.NONE_BETWEEN,
         "crash-start",
         fields={

@@ -19,6 +19,12 @@ NONE_BETWEEN = Window(
     says="two stages with a number each divide by zero",
     source="megatron/core/transformer/transformer_config.py:824 at core_v0.12.3; mended at core_v0.13.0 :972",
 )
+COUNTED_APART = Window(
+    "megatron-core",
+    until="0.12",
+    says="an embedding or a loss that counts takes a stage of its own, and the layers the others",
+    source="megatron/core/transformer/transformer_config.py:658-672 at core_v0.11.0; absent at core_v0.12.0",
+)
 EMPTY_REFUSED = Window(
     "megatron-core",
     since="0.16",
@@ -71,7 +77,7 @@ class LayersPerStage(LaunchRule):
     code = "PAR003"
     slug = "layers-per-stage"
     outcomes = (Outcome.CRASH_START, Outcome.CRASH_LATE, Outcome.WRONG)
-    windows = (STAGES_CHECKED, NONE_BETWEEN, EMPTY_REFUSED)
+    windows = (STAGES_CHECKED, COUNTED_APART, NONE_BETWEEN, EMPTY_REFUSED)
     references = (
         Reference(
             "megatron/training/arguments.py:529-571 at core_v0.16.1; :264 at core_v0.8.0; :326-346 at core_v0.10.0"
@@ -110,6 +116,13 @@ def _even(config: EffectiveConfig) -> Iterator[Verdict]:
         fix = f"Set {PP} to one of {sizes}, or give the first or the last stage a number of layers of its own."
         yield _verdict(config, f"{what} is not a multiple of {PP} = {pp}", (LAYERS, *counted), counted, total % pp, fix)
         return
+    if counted and config.data(VPP) is None and config.within(COUNTED_APART):
+        rest = pp - len(counted)
+        if rest == 0 or layers % rest:
+            fix = f"Take megatron-core 0.12 or later, or leave {' and '.join(counted)} out."
+            text = f"{LAYERS} = {layers} are to be shared by {rest} stages, the embedding and the loss left out"
+            yield _verdict(config, text, (LAYERS, *counted), counted, 0, fix)
+            return
     each = total // pp
     chunk = config.data(CHUNK)
     if isinstance(chunk, int) and chunk > 0:
