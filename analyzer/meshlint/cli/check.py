@@ -16,7 +16,19 @@ from meshlint.finding import Report, Severity
 from meshlint.words import plural
 
 DIFF_MODES = ("all", "file", "context", "added")
-FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github")
+FORMATS = (
+    "full",
+    "concise",
+    "json",
+    "jsonl",
+    "sarif",
+    "github",
+    "markdown",
+    "gitlab",
+    "junit",
+    "rdjson",
+    "azure",
+)
 
 
 @click.command(cls=WithCommand, options_metavar="[OPTIONS]")
