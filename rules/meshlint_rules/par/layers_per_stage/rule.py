@@ -90,8 +90,11 @@ class LayersPerStage(LaunchRule):
     preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
-        """Ask for pp first: with one stage, everything divides."""
-        if config.habit("lays_out_stages") or config.number(PP) <= 1 or config.data("pipeline_model_parallel_layout"):
+        """Ask for pp first: with one stage, everything divides, unless the stage has a number of its own."""
+        ends = any(config.value(name).data is not None for name in (FIRST, LAST))
+        if config.habit("lays_out_stages") or (config.number(PP) <= 1 and not ends):
+            return
+        if config.data("pipeline_model_parallel_layout"):
             return
         if config.data("is_hybrid_model") or any(config.data(name) is not None for name in APART):
             return
