@@ -226,8 +226,8 @@ def _status(report: Report, fail_level: str, require_launch: bool, of_command: b
         looked = "the command behind `--` is no launch that meshlint knows"
         if not of_command:
             looked = no_launch(report.files)
-        if report.left_out.get("preview"):
-            looked += f"; {plural(report.left_out['preview'], 'rule')} in preview, not judged (--preview)"
+            if report.left_out.get("preview"):
+                looked += f"; {plural(report.left_out['preview'], 'rule')} in preview, not judged (--preview)"
         click.echo(f"meshlint: {looked}", err=True)
         return 2 if require_launch else 0
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from meshlint.finding import Coverage, Finding, LaunchRef, NotJudged, Outcome, Report, Severity
 from meshlint.place import Span
@@ -12,6 +13,8 @@ from meshlint.report.text import lines as text_lines
 from meshlint.words import plural
 
 MAX_LAUNCHES = 5
+MAX_PLACES = 10
+"""Places shown of infos that say the same."""
 MAX_WIDTH = 160
 MAX_REASONS = 3
 
@@ -30,8 +33,9 @@ def render(report: Report, style: Style, verbose: bool = False) -> Iterator[str]
     """Give the lines of the report."""
     shown = [f for f in report.findings if not f.suppressed and not f.baselined]
     lines = {path: text.split("\n") for path, text in report.sources.items()}
-    for finding in shown:
-        yield from _finding(finding, lines, style)
+    for group in [[finding] for finding in shown] if verbose else _grouped(shown):
+        short = group[0].severity is Severity.INFO and not verbose
+        yield from _infos(group, lines, style) if short else _finding(group[0], lines, style)
         yield ""
     yield from _summary(report, shown, style)
     yield from _coverage(report, style, verbose)
@@ -39,11 +43,40 @@ def render(report: Report, style: Style, verbose: bool = False) -> Iterator[str]
         yield from (f"not followed: {clean(detail)}" for detail in report.details)
 
 
-def _finding(finding: Finding, lines: dict[str, list[str]], style: Style) -> Iterator[str]:
+def _grouped(findings: Sequence[Finding]) -> list[list[Finding]]:
+    """Put infos that say the same into one group, at the place of the first; every other finding stands alone."""
+    groups: dict[object, list[Finding]] = {}
+    for finding in findings:
+        alone = finding.severity is not Severity.INFO
+        key = finding if alone else (finding.code, finding.message, finding.outcome, finding.reproducer)
+        groups.setdefault(id(key) if alone else key, []).append(finding)
+    return list(groups.values())
+
+
+def _infos(group: Sequence[Finding], lines: dict[str, list[str]], style: Style) -> Iterator[str]:
+    """Give infos that say the same: the message once, a line for each place, one fix, and the launches of all."""
+    yield from _head(group[0], style)
+    outcome = OUTCOMES[group[0].outcome]
+    for finding in group[:MAX_PLACES]:
+        text = clean(_text(finding.span, lines) or "").strip()
+        shown, _, _ = _window(text, 0, 1)
+        yield f"  {style('place', _place(finding.span))}" + (f"  {shown}" if shown else "")
+    if len(group) > MAX_PLACES:
+        yield f"  and {len(group) - MAX_PLACES} more places: --verbose"
+    yield from ([f"  ({outcome})"] if outcome else [])
+    launches = {launch: None for finding in group for launch in finding.launches}
+    yield from _facts(replace(group[0], launches=tuple(launches)))
+
+
+def _head(finding: Finding, style: Style) -> Iterator[str]:
     severity = finding.severity.value
     first, *further = text_lines(finding.message)
     yield f"{style(severity, f'{severity}[{finding.code}]')} {style('bold', finding.slug)}: {first}"
     yield from (f"  {line_start(line)}".rstrip() for line in further)
+
+
+def _finding(finding: Finding, lines: dict[str, list[str]], style: Style) -> Iterator[str]:
+    yield from _head(finding, style)
     outcome = OUTCOMES[finding.outcome]
     yield f"  {style('place', _place(finding.span))}" + (f"  ({outcome})" if outcome else "")
     yield from _snippet(finding.span, lines, style)
@@ -61,8 +94,7 @@ def _facts(finding: Finding) -> Iterator[str]:
     if finding.reproducer:
         yield f"  reproduced: {clean(finding.reproducer)}"
     if finding.launches:
-        word = "in" if finding.severity is Severity.INFO else "breaks"
-        yield f"  {word}: {_launches(finding.launches)}"
+        yield f"  launches: {_launches(finding.launches)}"
 
 
 def _versions(finding: Finding) -> Iterator[str]:
