@@ -14,7 +14,8 @@ _READING = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null
 def run_git(root: Path, *arguments: str, none: int = 0) -> bytes | None:
     """Run a reading git command in `root`; None where git is absent, refuses or takes too long.
 
-    `none` is a further exit status that is no failure: that of a search that finds nothing. Variables of git are left behind: inside a hook they name the hook's own index and folder.
+    `none` is a further exit status that is no failure: that of a search that finds nothing. Variables of git are left
+    behind: inside a hook they name the hook's own index and folder.
     """
     import subprocess  # here, since most runs on one file ask git nothing
 
