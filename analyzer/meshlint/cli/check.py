@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,9 @@ FORMATS = (
 )
 @click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Tell nothing of what FILE holds.")
 @click.option("--no-cache", is_flag=True, help="Judge everything anew.")
+@click.option(
+    "--log", type=click.File(errors="replace"), help="Say of a training log (- for stdin) which groups were built."
+)
 @click.option("--reproduce", is_flag=True, help="Run each finding's reproducer, and say what was seen.")
 @click.option("--reproduce-depth", type=click.Choice(["simulate", "cpu", "gpu"]), help="How to run them.")
 @click.option("--verbose", is_flag=True, help="Show for each launch what was not judged, and why.")
@@ -60,6 +64,8 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
     """
     from meshlint.engine.options import UsageError
 
+    if values["log"] is not None:
+        return _log(values["log"])
     # Trees, spans and values hold almost no cycles: walking them over and over costs a third of a run.
     gc.disable()
     chosen = given(values)
@@ -164,6 +170,14 @@ def _colour(when: str) -> bool:
     if when == "auto":
         return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return when == "always"
+
+
+def _log(lines: Iterable[str]) -> int:
+    from meshlint.reproduce.log import groups_in, verdict
+
+    said, status = verdict(groups_in(lines))
+    click.echo(said)
+    return status
 
 
 def _reproduced(report: Report, depth: str | None) -> Report:
