@@ -101,6 +101,8 @@ class Finding:
     """The versions judged, of the libraries that took part: one, or the first and the last of several."""
     pinned: Mapping[str, str] = field(default_factory=dict)
     """Where a library's version is fixed: `requirements.txt:3`, `--pin`, `installed`."""
+    given: tuple[str, ...] = ()
+    """What a person gave that took part and stands in no file: `--env CP=2: context_parallel_size = 2`."""
     fix: Fix | None = None
     reproducer: str = ""
     """What was seen when its failure was reproduced, or the command that shows it."""

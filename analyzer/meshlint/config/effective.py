@@ -209,7 +209,7 @@ class EffectiveConfig:
         for row in self.framework.defaults:
             if row.field == name and (row.window is None or self.within(row.window)):
                 return default(row.data, self._default_note(row.window))
-        return default(None, f"not set; {self.framework.title} has no value for it")
+        return default(None, "not set, and no default")
 
     def _shape(self, name: str) -> Value | None:
         """Ask the model's shape, where the framework names models and the field is part of a shape."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from packaging.version import Version
@@ -237,6 +237,7 @@ def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str
         framework=first.launch.framework,
         versions={lib: _shown(versions[lib]) for lib in libraries if lib in versions},
         pinned={lib: _pinned(pin) for lib in libraries if (pin := _pin(versions, lib)) is not None},
+        given=tuple(_given(first)),
         fix=in_words_of(verdict.fix, first.launch, first.framework, first.role),
         rule_url=page(rule),
     )
@@ -352,6 +353,14 @@ def _related(hit: Hit) -> list[Related]:
                 )
             )
     return related
+
+
+def _given(hit: Hit) -> Iterator[str]:
+    """Give the options and variables that took part and stand in no file."""
+    for name, value in hit.named:
+        for origin in value.origins:
+            if origin.span is None and origin.kind is Kind.OPTION and (origin.note or origin.text):
+                yield f"{origin.note or origin.text}: {name} = {_show(value)}"
 
 
 def _same_line(one: Span, other: Span) -> bool:

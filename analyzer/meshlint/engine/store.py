@@ -59,6 +59,7 @@ def _finding(data: dict[str, Any]) -> Finding:
         "outcome": Outcome(data["outcome"]),
         "span": Span(*data["span"]),
         "related": tuple(Related(Span(*r["span"]), r["label"]) for r in data["related"]),
+        "given": tuple(data["given"]),
         "launches": tuple(_launch(launch) for launch in data["launches"]),
         "fix": _fix(data["fix"]) if data["fix"] is not None else None,
     }

@@ -131,10 +131,18 @@ def _parse(comment: Comment, path: str, rules: RuleSet) -> Directive | Fault | N
     for code in codes:
         rule = rules.get(code)
         if rule is None:
-            return Fault(span, f"there is no rule `{code}`{nearest(rules.rules, code)}" if code else "it names no rule")
+            return Fault(span, _no_rule(code, rules) if code else "it names no rule")
         if not match[3] and rule.severity is Severity.ERROR:
             return Fault(span, f"{code} is an error, so a reason must be given: `-- reason`")
     return Directive(span, codes, match[3] or "", match[1] == "file-ignore", comment.alone)
+
+
+def _no_rule(code: str, rules: RuleSet) -> str:
+    """Say that a code is none; families and slugs, which options take, are none here."""
+    named = next((r.code for r in rules.rules if code.lower() in (r.family().lower(), r.slug, r.code.lower())), "")
+    if named or code.upper() == "ALL":
+        return f"a comment takes exact codes, such as {named or rules.rules[0].code}, and not `{code}`"
+    return f"there is no rule `{code}`{nearest(rules.rules, code)}"
 
 
 def _hashes(text: str) -> Iterator[int]:
@@ -151,7 +159,7 @@ def house_findings(
     for path in paths:
         of_file = suppressions.of(path)
         for fault in of_file.faults:
-            message = f"This suppresses nothing: {fault.sentence}."
+            message = f"This suppresses nothing: {fault.sentence}" + ("" if fault.sentence.endswith("?") else ".")
             yield from house_finding(suppressions.rules, BAD, fault.span, message)
         if complete:
             yield from _unused(suppressions, path, of_file.directives, judgements)

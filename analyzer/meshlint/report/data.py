@@ -44,6 +44,7 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         "framework": finding.framework,
         "versions": dict(sorted(finding.versions.items())),
         "pinned": {library: plain(text) for library, text in sorted(finding.pinned.items())},
+        "given": [plain(given) for given in finding.given],
         "fix": _fix(finding.fix) if finding.fix is not None else None,
         "reproducer": finding.reproducer or None,
         "rule_url": finding.rule_url or None,

@@ -83,6 +83,7 @@ def _finding(finding: Finding, lines: dict[str, list[str]], style: Style) -> Ite
     for related in finding.related:
         yield f"  {style('place', _place(related.span))}  {clean(related.label)}"
         yield from _line(related.span, lines, style)
+    yield from (f"  {clean(given)}" for given in finding.given)
     yield from _facts(finding)
 
 

@@ -17,6 +17,7 @@ def said(finding: Finding) -> str:
     """Give the message, the places that took part, the fix, and how many launches it breaks; each on a line."""
     told = [plain_lines(finding.message)]
     told += [f"{plain(r.span.path)}:{r.span.line}: {plain(r.label)}" for r in finding.related]
+    told += [plain(given) for given in finding.given]
     if finding.fix is not None:
         told.append(f"Fix: {plain(finding.fix.description)}")
     if len(finding.launches) > 1:

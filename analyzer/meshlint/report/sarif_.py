@@ -99,6 +99,8 @@ def _properties(finding: Finding) -> dict[str, Any]:
         "launches": [plain(launch.identity) for launch in finding.launches],
         "versions": dict(sorted(finding.versions.items())),
     }
+    if finding.given:
+        properties["given"] = [plain(given) for given in finding.given]
     if finding.fix is not None:
         properties["fix"] = plain(finding.fix.description)
     if finding.reproducer:

@@ -119,7 +119,7 @@ def _script(peeled: Peeled) -> tuple[str, str | None, list[str]] | None:
 def _followed(
     path: str, text: str | None, arguments: list[str], environment: Mapping[str, Value], context: Context
 ) -> Iterator[Launch]:
-    from meshlint.config.surfaces.shell import report_troubles, script_launches
+    from meshlint.config.surfaces.shell import givers, report_troubles, script_launches
     from meshlint.sources.shell.script import evaluate
 
     reader = context.reader()
@@ -129,6 +129,6 @@ def _followed(
         context.problem(Span(problem.path, problem.line, problem.column), problem.sentence)
         return
     known = {name: str(value.data) for name, value in environment.items() if value.is_set}
-    script = evaluate(source, reader, known, arguments=arguments)
+    script = evaluate(source, reader, known, arguments=arguments, givers=givers(context))
     yield from script_launches(script, source.path, reader, context)
     report_troubles(script, context)

@@ -157,9 +157,15 @@ def _evaluate(path: str, context: Context) -> tuple[Script, Reader]:
     if path not in memory:
         reader = context.reader()
         given = {name: str(v.data) for name, v in context.environment.items() if v.is_set}
-        memory[path] = evaluate(reader.read(path), reader, given, fallback=_fallback(path)), reader
+        source = reader.read(path)
+        memory[path] = evaluate(source, reader, given, fallback=_fallback(path), givers=givers(context)), reader
     script, reader = memory[path]
     return script, Reader(reader.tree, set(reader.seen))
+
+
+def givers(context: Context) -> Mapping[str, str]:
+    """Give the words with which a person sets each variable: `--env CP=2`."""
+    return {name: v.origins[0].note or v.origins[0].text for name, v in context.environment.items() if v.origins}
 
 
 def _fallback(path: str) -> Mapping[str, str]:

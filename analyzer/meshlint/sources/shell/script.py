@@ -100,11 +100,12 @@ def evaluate(
     limits: Limits | None = None,
     fallback: Mapping[str, str] | None = None,
     arguments: Sequence[str] | None = None,
+    givers: Mapping[str, str] | None = None,
 ) -> Script:
     """Follow a script.
 
-    `environment` are variables given from outside; `fallback` are values for variables that cannot be known otherwise;
-    `arguments` are the script's own, None where nobody knows them.
+    `environment` are variables given from outside, `givers` the words that give them (`--env CP=2`); `fallback` are
+    values for variables that cannot be known otherwise; `arguments` are the script's own, None where nobody knows them.
 
     Never raises for what the script holds: what cannot be followed becomes a trouble, and what was found stays.
     """
@@ -116,7 +117,7 @@ def evaluate(
     if arguments is not None:
         shell.state.arguments = pack([(Lit(a),) for a in arguments])
     for name, value in (environment or {}).items():
-        giver = Mark(Document("", value), 0, len(value), shown=f"{name}={value}")
+        giver = Mark(Document("", value), 0, len(value), shown=(givers or {}).get(name, f"{name}={value}"))
         shell.state.variables[name] = Var((Lit(value, giver, exact=False),), exported=True)
     _guarded(shell, document)
     for name, text in list(shell.files.items()):
