@@ -169,7 +169,6 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     "CTX001": dict.fromkeys(("slime", "ms-swift", "verl", "nemo-rl", "roll", "areal"), PADS),
     "PKD005": dict.fromkeys(("megatron-lm", "slime", "ms-swift", "verl", "roll", "areal", "nemo2"), PADS),
     "PKD006": dict.fromkeys(("slime", "verl", "nemo-rl"), "the framework sets the loss itself"),
-    "OVL001": {"slime": "the framework turns the distributed optimizer on itself"},
     "MOE001": {"areal": "the framework sets sequence parallelism itself"},
     "PAR001": {"areal": "the mesh itself says how many ranks there are"},
     "PAR003": {"areal": "the framework lays the layers out over the stages itself"},
