@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from meshlint.finding import Finding, Report
-from meshlint.report.message import counting, shown
-from meshlint.report.text import clean
+from meshlint.markdown import code, fenced
+from meshlint.plain import clean
+from meshlint.report.message import counting
 from meshlint.words import plural
 
 MOST = 50
@@ -59,28 +60,3 @@ def _lines(finding: Finding, sources: Mapping[str, str]) -> Iterator[str]:
         text = rows[span.line - 1].strip() if 0 < span.line <= len(rows) else ""
         note = f"    <- {clean(label)}" if label else ""
         yield f"{clean(span.path)}:{span.line}: {clean(text)[:160]}{note}"
-
-
-def code(text: str) -> str:
-    """Give text as a code span: with more backticks around it than it has in a row."""
-    words = clean(text)
-    fence = "`" * (_longest(words) + 1)
-    pad = " " if words.startswith("`") or words.endswith("`") else ""
-    return f"{fence}{pad}{words}{pad}{fence}"
-
-
-def fenced(text: str) -> Iterator[str]:
-    """Give text as a fenced block, whose fence is longer than any inside."""
-    safe = shown(text)
-    fence = "`" * max(3, _longest(safe) + 1)
-    yield f"{fence}text"
-    yield from safe.split("\n")
-    yield fence
-
-
-def _longest(text: str) -> int:
-    best = run = 0
-    for char in text:
-        run = run + 1 if char == "`" else 0
-        best = max(best, run)
-    return best

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlint.finding import Finding, Report
-from meshlint.report.text import clean, harmless, plain, plain_lines
+from meshlint.plain import plain, plain_lines
+from meshlint.plain import shown as shown
 
 
 def counting(report: Report) -> Iterator[Finding]:
@@ -23,8 +24,3 @@ def said(finding: Finding) -> str:
     if len(finding.launches) > 1:
         told.append(f"{len(finding.launches)} launches")
     return "\n".join(told)
-
-
-def shown(text: str) -> str:
-    """Give text for lines that a CI runner may read: none of them is a command to it."""
-    return "\n".join(harmless(clean(line)) for line in text.split("\n"))
