@@ -75,6 +75,7 @@ def share(x):
         ("mpu.get_data_parallel_world_size() > 1", "mpu.get_data_parallel_group()", []),
         ("mpu.get_tensor_model_parallel_world_size() == 1", "mpu.get_data_parallel_group()", []),
         ("mpu.get_tensor_model_parallel_world_size() > 1", "None", []),
+        ("mpu.get_tensor_model_parallel_world_size() > 1", "mpu.get_expert_tensor_parallel_group()", []),
     ],
 )
 def test_the_size_of_other_dims(test: str, group: str, codes: list[tuple[str, str]]) -> None:
@@ -84,6 +85,16 @@ def reduce(grad):
         dist.all_reduce(grad, group={group})
 """
     assert found(body) == codes
+
+
+def test_a_function_that_is_only_for_other_dims() -> None:
+    body = """
+def reduce(grad):
+    if mpu.get_tensor_model_parallel_world_size() == 1:
+        return
+    dist.all_reduce(grad, group=mpu.get_data_parallel_group())
+"""
+    assert found(body) == []
 
 
 def test_a_group_under_a_key_of_a_dict_of_the_class() -> None:

@@ -175,11 +175,13 @@ class SizeGuard:
 def size_guards(terms: Terms, term: Node, axes: Axes) -> tuple[SizeGuard, ...]:
     """Give the events that stand under a size test of other dims alone (`if tp_size > 1: all_reduce(group=dp)`).
 
-    The world and groups that are not known are left out, and branches that work on the tested dims too.
+    The world and groups that are not known are left out, branches that work on the tested dims too, and tests that
+    leave the function. Dense and expert dims of one kind are often told by one name: they are no other dims here.
     """
+    kin = _kin(axes)
     found: list[SizeGuard] = []
     for node in walk(term):
-        if not isinstance(node, Alt) or node.condition.var:
+        if not isinstance(node, Alt) or node.condition.var or node.gate.leaves:
             continue
         groups, masks = _guards(node.condition)
         if groups or len(masks) != 1 or masks[0] in (0, ALL):
@@ -190,11 +192,21 @@ def size_guards(terms: Terms, term: Node, axes: Axes) -> tuple[SizeGuard, ...]:
         if alone is None:
             continue
         inner, other = (sides[1], sides[0]) if alone else sides
-        if other.groups or any(group.dims & masks[0] or group.unknown for group in inner.groups):
+        near = masks[0]
+        for mask in kin:
+            near |= mask if masks[0] & mask else 0
+        if other.groups or any(group.dims & near or group.unknown or group.weak for group in inner.groups):
             continue
         ops = [below for below in walk(inner) if isinstance(below, Op) and below.kind not in ("barrier", *NEW_GROUP)]
-        found += [SizeGuard(node, op, masks[0]) for op in ops[:1]]
+        found += [SizeGuard(node, op, masks[0]) for op in ops[:1] if stands_inside(node.gate, op.site)]
     return tuple(found)
+
+
+def _kin(axes: Axes) -> tuple[int, ...]:
+    """Give the masks of dims that dense and expert layouts have by one name."""
+    known = set(axes.leaves) | {name for name, _ in axes.children}
+    pairs = (("tp", "etp"), ("dp", "edp"), ("dp", "ep"))
+    return tuple(axes.mask(*pair) for pair in pairs if known.issuperset(pair))
 
 
 def _without(condition: Expr, axes: Axes) -> bool | None:
