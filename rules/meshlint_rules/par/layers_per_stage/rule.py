@@ -184,7 +184,7 @@ def _uneven(config: EffectiveConfig) -> Iterator[Verdict]:
     if outcome is not None:
         told = " and ".join(f"{name} = {count}" for name, count in ends)
         yield Verdict(
-            f"{LAYERS} = {layers} less {told} leaves {middle} layers for {stages or 'no'} stages between "
+            f"{LAYERS} = {layers} less {told} leaves {middle} layers for {max(stages, 0) or 'no'} stages between "
             f"({PP} = {pp}): {how}.",
             outcome,
             at=ends[-1][0],
