@@ -80,7 +80,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
     except UsageError as error:
         raise click.UsageError(str(error)) from None
     if values["baseline"] is not None:
-        report = _known(report, values["baseline"], whole=_whole(paths, words, chosen, values))
+        report = known(report, values["baseline"], whole=_whole(paths, words, chosen, values))
     if values["reproduce"] or values["reproduce_depth"]:
         report = _reproduced(report, values["reproduce_depth"])
     _print(report, values["form"], _colour(values["color"]), values["verbose"])
@@ -88,7 +88,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
         _write(report, form, file)
     level = values["fail_level"] or settings.fail_level
     if values["base"] or values["diff_file"]:
-        return _failed(report, level)
+        return failed(report, level)
     return _status(report, level, values["require_launch"], words is not None)
 
 
@@ -106,7 +106,7 @@ def _judge(paths: tuple[str, ...], words: tuple[str, ...] | None, options: Any, 
         raise UsageError("a change is that of paths, not of a command behind `--`")
     from meshlint.engine.change import Asked, check_change
 
-    return check_change(paths, options, Asked(base or "", _patch(file), values["diff_mode"]))
+    return check_change(paths, options, Asked(base or "", patch_text(file), values["diff_mode"]))
 
 
 def _whole(paths: tuple[str, ...], words: tuple[str, ...] | None, chosen: Given, values: dict[str, Any]) -> bool:
@@ -115,7 +115,7 @@ def _whole(paths: tuple[str, ...], words: tuple[str, ...] | None, chosen: Given,
     return not (paths or words or chosen.select or chosen.ignore or changed)
 
 
-def _known(report: Report, file: Path, whole: bool) -> Report:
+def known(report: Report, file: Path, whole: bool) -> Report:
     """Mark what a baseline holds, and note the entries that a whole run has no finding for."""
     from meshlint.cli.baseline import load
     from meshlint.review.baseline import apply, stale
@@ -126,7 +126,7 @@ def _known(report: Report, file: Path, whole: bool) -> Report:
     return replace(apply(report, entries), notes=(*report.notes, *notes))
 
 
-def _patch(file: str | None) -> str | None:
+def patch_text(file: str | None) -> str | None:
     """Read a diff; raises UsageError where it cannot be read."""
     if file is None:
         return None
@@ -223,7 +223,7 @@ def _tell_failures(report: Report) -> None:
         click.echo(f"meshlint: internal error: {clean(failure)}", err=True)
 
 
-def _failed(report: Report, fail_level: str) -> int:
+def failed(report: Report, fail_level: str) -> int:
     """Give the exit status by the findings alone, and 3 for a fault of meshlint."""
     if report.failures:
         _tell_failures(report)
@@ -233,7 +233,7 @@ def _failed(report: Report, fail_level: str) -> int:
 
 
 def _status(report: Report, fail_level: str, require_launch: bool, of_command: bool = False) -> int:
-    status = _failed(report, fail_level)
+    status = failed(report, fail_level)
     if status:
         return status
     if not report.coverage:

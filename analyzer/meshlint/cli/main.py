@@ -18,6 +18,7 @@ VERBS = {
     "config": "Show the effective config of each launch, and where it was written.",
     "explain": "Explain a rule.",
     "reproduce": "Show the failure of a rule, on the smallest mesh.",
+    "review": "Comment on a pull request what its change causes.",
     "triage": "Say which finding explains a hang, from flight recorder dumps.",
     "rules": "List the rules.",
     "settings": "Show the settings in force, and where each came from.",

@@ -60,6 +60,14 @@ def check_change(paths: Sequence[str], options: Options, asked: Asked) -> Report
     return with_sources(scope, replace(report, findings=tuple(sorted(told, key=lambda f: f.sort_key))))
 
 
+def diff_since(base: str, cwd: Path) -> str | None:
+    """Give the diff from the last common commit with `base` to the files in the checkout around `cwd`.
+
+    None where git cannot tell, as in a shallow clone. Raises UsageError for what is no revision, or no checkout.
+    """
+    return _diff(repository(cwd.resolve()) or cwd, base)
+
+
 def _top(scope: Scope, cwd: Path) -> Path:
     """Give the folder that a diff's paths count from: the top of the checkout, else the current folder."""
     return repository(scope.root) or repository(cwd) or cwd
