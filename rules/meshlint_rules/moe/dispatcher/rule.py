@@ -64,6 +64,7 @@ class Dispatcher(LaunchRule):
     - `moe_enable_deepep` or the backend `ncclep` without the `flex` dispatcher, `moe_enable_deepep` with `hybridep`;
     - `flex` where the experts are spread over one rank only (DeepEP, and `ncclep`), or where expert inputs are padded
       to capacity (DeepEP);
+    - `moe_pad_expert_input_to_capacity` without a capacity;
     - `moe_shared_expert_overlap` with a dispatcher that cannot overlap;
     - `allgather` with sequences of variable length;
     - a dispatcher that the judged megatron-core does not have;
@@ -111,7 +112,7 @@ class Dispatcher(LaunchRule):
         """Ask for experts first: most models have none."""
         if not has_experts(config):
             return
-        yield from each(config, _unknown_type, _deepep, _backend, _one_rank, _padded, _shared, _variable)
+        yield from each(config, _unknown_type, _deepep, _backend, _one_rank, _padded, _no_factor, _shared, _variable)
 
 
 def _type(config: EffectiveConfig) -> str:
@@ -243,6 +244,19 @@ def _padded(config: EffectiveConfig) -> Iterator[Verdict]:
         "moe_token_dispatcher_type",
         "moe_flex_dispatcher_backend",
         fix="Set moe_token_dispatcher_type to alltoall, or turn moe_pad_expert_input_to_capacity off.",
+    )
+
+
+def _no_factor(config: EffectiveConfig) -> Iterator[Verdict]:
+    if not config.data("moe_pad_expert_input_to_capacity") or config.data("moe_expert_capacity_factor") is not None:
+        return
+    yield _verdict(
+        config,
+        "moe_pad_expert_input_to_capacity without moe_expert_capacity_factor: TransformerConfig raises a ValueError, "
+        "and every rank stops at start.",
+        "moe_pad_expert_input_to_capacity",
+        "moe_expert_capacity_factor",
+        fix="Set moe_expert_capacity_factor, or turn moe_pad_expert_input_to_capacity off.",
     )
 
 
