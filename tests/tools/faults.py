@@ -175,6 +175,7 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     "PAR005": {"areal": "the framework sets sequence parallelism itself"},
     "PAR006": dict.fromkeys(("slime", "ms-swift", "verl", "nemo-rl", "roll", "areal"), PADS),
     "PAR008": dict.fromkeys(("verl", "nemo-rl", "roll", "areal"), CUTS),
+    "PAR009": {"areal": "a mesh with a zero cannot be written there"},
     "PAR010": dict.fromkeys(("ms-swift", "verl", "roll", "areal"), "the number never reaches the groups there"),
     "PAR011": dict.fromkeys(("slime", "verl", "nemo-rl", "roll", "areal"), CUTS),
 }

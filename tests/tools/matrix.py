@@ -139,6 +139,7 @@ def nothing_to_say(code: str, name: str) -> str:
 
 ALONE: Mapping[str, str] = {
     "FRW003": "roles that share their processes are verl's",
+    "PAR012": "only Megatron-LM's arguments ask for the variable, and slime's own launchers set it",
     "CFG001": "assignments in Python are no list of keys, nor are the words of a Megatron-Bridge command",
     "HCP009": "Megatron-Bridge's load helper is called in Python only",
     "PKD008": "a pad is computed in Megatron-Bridge recipes only",
