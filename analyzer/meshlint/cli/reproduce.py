@@ -48,7 +48,8 @@ def command(
     _known(reproducer, names)
     if file is not None:
         return _write(rule, _case(reproducer, names), file)
-    with Runner(python=python, timeout=float(timeout)) as runner:
+    needs = tuple(sorted({module for case in reproducer.cases for module in case.needs}))
+    with Runner(python=python, timeout=float(timeout), modules=needs) as runner:
         verdict = runner.run(reproducer, _depth(runner, reproducer, depth), nproc, names)
     _print(verdict, rule, as_json)
     return 0 if verdict.shown else 1

@@ -32,6 +32,8 @@ class Runner:
     timeout: float = TIMEOUT
     gloo: bool = False
     """Run what is asked for at depth gpu on gloo and the CPU instead: to try its arms; never shown as gpu."""
+    modules: tuple[str, ...] = MODULES
+    """Libraries to look for: each costs its import, in a process of its own."""
     _stack: ExitStack = field(default_factory=ExitStack)
     _worker: Worker | None = None
 
@@ -89,7 +91,7 @@ class Runner:
 
     def _started(self) -> Worker:
         if self._worker is None:
-            self._worker = self._stack.enter_context(worker(python_with_torch(self.python), MODULES))
+            self._worker = self._stack.enter_context(worker(python_with_torch(self.python), self.modules))
         return self._worker
 
     def _forget(self) -> None:
