@@ -26,7 +26,7 @@ MAX_EXPR = 40
 """Atoms and operations kept in one value number; a larger one is folded into an opaque atom of the same var."""
 
 
-MAX_PHIS = 6
+MAX_PHIS = 4
 """How deep joined values are looked into."""
 
 MAX_WAYS = 4
@@ -145,6 +145,7 @@ class Phi:
     then: V
     otherwise: V
     expr: Expr
+    depth: int = 1
 
 
 @dataclass(slots=True, eq=False)
@@ -357,7 +358,7 @@ class Domain:
         label = min(then.label, otherwise.label, key=lambda name: (not name, name.startswith("~")))
         empty = [v for v in (then, otherwise) if v.expr.op == "lit" and v.expr.args[0] is None]
         buf = then.buf if then.buf == otherwise.buf else (then.buf or otherwise.buf) if empty else 0
-        phi = Phi(condition, then, otherwise, expr) if kept else None
+        phi = _phi(condition, then, otherwise, expr) if kept else None
         return V(expr, data, null, label, buf, then.text, phi)
 
     def refined(self, value: V, known: dict[int, bool], depth: int = 0) -> V:
@@ -422,6 +423,15 @@ class Domain:
         if expr.op == "atom" and not expr.args[2]:
             return self.values.atom(expr.args[0], expr.args[1], var=expr.var, count=True, weak=expr.weak)
         return expr
+
+
+def _phi(condition: Expr, then: V, otherwise: V, expr: Expr) -> Phi:
+    """Keep what was joined, and of what that was joined from no more than a few steps."""
+    depth = 1 + max(0 if v.phi is None else v.phi.depth for v in (then, otherwise))
+    if depth <= MAX_PHIS:
+        return Phi(condition, then, otherwise, expr, depth)
+    first, second = (v if v.phi is None else replace(v, phi=None) for v in (then, otherwise))
+    return Phi(condition, first, second, expr)
 
 
 def facts_of(condition: Expr) -> dict[int, bool]:
