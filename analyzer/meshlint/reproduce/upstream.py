@@ -30,8 +30,8 @@ def groups_case(name: str, says: str, failing: str, right: str, error: str, worl
 def config_case(name: str, says: str, failing: str, right: str, error: str, layers: int = 2) -> Case:
     """Give a case of `TransformerConfig`, with the arguments of both arms beside its smallest ones."""
     plain = f"num_layers={layers}, hidden_size=64, num_attention_heads=4"
-    arms = (CONFIG.format(words=f"{plain}, {words}", layers=layers) for words in (failing, right))
-    return _case(name, says, 1, *arms, error)
+    bad, good = (CONFIG.format(words=f"{plain}, {words}", layers=layers) for words in (failing, right))
+    return _case(name, says, 1, bad, good, error)
 
 
 def _case(name: str, says: str, world: int, failing: str, right: str, error: str) -> Case:
