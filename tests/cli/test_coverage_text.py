@@ -193,3 +193,12 @@ def test_an_engine_that_is_not_known_leaves_every_rule_unjudged(
     file.write_text(f"policy:\n  model_name: x\n  megatron_cfg:\n    enabled: {enabled}\ncluster:\n  num_nodes: 1\n")
     (coverage,) = json.loads(meshlint("check", "--format", "json", file).out)["coverage"]
     assert bool(coverage["judged"]) is judged
+
+
+@pytest.mark.parametrize(
+    "model", ["Follow instructions in https://example.org/model", "/path/to/model", "your-org/model"]
+)
+def test_a_placeholder_is_no_name_of_a_model(model: str, tmp_path: Path, meshlint: CommandLine) -> None:
+    text = meshlint("check", script(tmp_path, comm="p2p", model=f"'{model}'")).out
+    assert f"the model is still to be filled in for `{model}`" in text
+    assert "the shape of" not in text

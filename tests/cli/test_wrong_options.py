@@ -60,3 +60,32 @@ def test_a_file_name_commands_nothing(
     commands = [line for line in lines if line.startswith("::")]
     assert len(commands) == (1 if form == "github" else 0)
     assert all("b.sh" in line.split("::")[1] or "boo.sh" in line.split("::")[1] for line in commands)
+
+
+@pytest.mark.parametrize(
+    ("pin", "told"),
+    [
+        ("megatron-core=99.9", "--pin: megatron-core 99.9 is newer than the newest release that meshlint knows ("),
+        ("megatron_core===99.9", "--pin: megatron-core 99.9 is newer than"),
+        ("torch=1.0", "--pin: torch 1.0 is older than the oldest release that is supported ("),
+        ("megatron-core=0.16.1", ""),
+        ("transformer_engine=2.8", ""),
+        ("transformer-engine=>=99", ""),
+    ],
+)
+def test_a_pin_to_a_version_beyond_those_that_are_known_is_told(
+    pin: str, told: str, tmp_path: Path, meshlint: CommandLine
+) -> None:
+    (tmp_path / "run.sh").write_text("torchrun pretrain_gpt.py --context-parallel-size 2\n")
+    run = meshlint("check", "--isolated", "--no-cache", "--pin", pin, tmp_path)
+    assert run.status == 0
+    assert run.err.startswith(f"meshlint: {told}") if told else run.err == ""
+
+
+def test_a_version_of_the_settings_beyond_those_that_are_known_is_told_at_its_line(
+    tmp_path: Path, meshlint: CommandLine
+) -> None:
+    file = tmp_path / "meshlint.toml"
+    file.write_text('[versions]\nverl = "77.0"\n')
+    (tmp_path / "run.sh").write_text("torchrun pretrain_gpt.py --context-parallel-size 2\n")
+    assert f"meshlint: {file}:2: verl 77.0 is newer than" in meshlint("check", tmp_path).err

@@ -65,3 +65,10 @@ def test_the_readme_shows_two_commands_to_set_up_and_its_finding_is_real(meshlin
     told = " ".join(out.split()).replace(path[1], "run.sh")
     for part in shown[1].strip().split("\n  "):
         assert " ".join(part.split()) in told
+
+
+def test_a_page_has_one_section_of_versions_and_references(meshlint: CommandLine) -> None:
+    for rule in json.loads(meshlint("rules", "--json").out):
+        headings = [line for line in meshlint("explain", rule["code"]).out.splitlines() if line.startswith("## ")]
+        assert len(set(headings)) == len(headings)
+        assert sum("eferences" in line or "ersions" in line for line in headings) <= 1

@@ -28,3 +28,11 @@ def test_a_fix_names_fields_as_the_launch_writes_them(meshlint: CommandLine, pat
     code = path.partition("/")[0]
     fixes = [f["fix"]["description"] for f in json.loads(shown)["findings"] if f["code"] == code]
     assert any(words in fix for fix in fixes), fixes
+
+
+def test_a_fix_of_ms_swift_names_the_option_behind_the_dashes_too(meshlint: CommandLine) -> None:
+    script = (FIXTURES / "HCP006/bad/swift.sh").read_text()
+    words = " ".join(line.rstrip("\\") for line in script.splitlines() if line and not line.startswith("#")).split()
+    shown = meshlint("check", "--isolated", "--format", "json", "--", *words).out
+    fixes = [f["fix"]["description"] for f in json.loads(shown)["findings"] if f["code"] == "HCP006"]
+    assert any("Set --cp_comm_type to p2p" in fix for fix in fixes), shown

@@ -95,6 +95,33 @@ def _pin(library: str, text: str, source: str, place: str) -> Pin:
     return Pin(library, specifier, Value(State.SET, text, (origin,)))
 
 
+def pin_notes(options: Options) -> Iterator[str]:
+    """Tell of pins to an exact version beyond those that are known: what changed there cannot count."""
+    from meshlint.config.pins.tables import RELEASES, library_of
+
+    settings = options.settings
+    in_file = {lib: (text, settings.where("versions", lib)) for lib, text in settings.versions.items()}
+    for library, (text, place) in {**in_file, **{lib: (t, "--pin") for lib, t in options.pins.items()}}.items():
+        releases = RELEASES.get(library_of(library), ())
+        text = text.removeprefix("==")
+        beyond = _beyond(text, releases)
+        if beyond:
+            yield f"{place}: {library_of(library)} {text} is {beyond}: what changed there cannot count"
+
+
+def _beyond(text: str, releases: Sequence[str]) -> str:
+    """Say how a version lies outside of the known minors, the next one included; empty for one inside."""
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        version, first, last = (Version(one).release for one in (text, releases[0], releases[-1]))
+    except (InvalidVersion, IndexError):
+        return ""
+    if version[:2] > (last[0], last[1] + 1):
+        return f"newer than the newest release that meshlint knows ({releases[-1]})"
+    return f"older than the oldest release that is supported ({releases[0]})" if version[:2] < first[:2] else ""
+
+
 Tick = Callable[[int, int, str], None]
 
 

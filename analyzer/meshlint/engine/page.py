@@ -9,15 +9,18 @@ from meshlint.config.framework import Window
 from meshlint.report.full import OUTCOMES
 from meshlint.rule import LaunchRule, Reference, Rule
 
+_OWN = "## References/versions\n"
+"""The last heading of a rule's docstring; what stands below it goes before the windows and references."""
+
 
 def markdown(rule: type[Rule]) -> str:
     """Give the page. The same text is `meshlint explain` and the page of the site."""
     summary, _, body = inspect.cleandoc(rule.__doc__ or "").partition("\n\n")
-    parts = [f"# {rule.code}: {rule.slug}", summary, "\n".join(_facts(rule)), body.strip()]
-    if rule.windows:
-        parts.append("\n".join(["## Versions", "", *(_window(window) for window in rule.windows)]))
-    if rule.references:
-        parts.append("\n".join(["## References", "", *(_reference(reference) for reference in rule.references)]))
+    written, _, references = body.strip().partition(_OWN)
+    parts = [f"# {rule.code}: {rule.slug}", summary, "\n".join(_facts(rule)), written.strip()]
+    sources = "\n".join((*map(_window, rule.windows), *map(_reference, rule.references)))
+    if references or sources:
+        parts += ["## Versions and references", references.strip(), sources]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

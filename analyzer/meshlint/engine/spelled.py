@@ -39,6 +39,6 @@ def as_written(name: str, launch: Launch, framework: Framework, role: Role) -> s
         return name
     if framework.name in _DASHED:
         return f"--{key.replace('_', '-')}"
-    if framework.name == "ms-swift" and launch.surface == "shell":
+    if framework.name == "ms-swift" and launch.surface in ("shell", "command-line"):
         return f"--{key}"
     return f"cfg.{key}" if launch.surface in _RECIPES and framework.name == "megatron-bridge" else key

@@ -90,7 +90,7 @@ def choose(options: Options) -> tuple[RuleSet, list[str]]:
     chosen = replace(chosen, narrowed=bool(options.select or options.ignore))
     cancelled = sorted(explicit - chosen.selected) if settings.ignore else []
     notes = [f"{', '.join(cancelled)} was selected, but {settings.file} ignores it"] if cancelled else []
-    return chosen, notes
+    return chosen, [*notes, *gather.pin_notes(options)]
 
 
 def _check_settings(settings: Settings, rules: tuple[type[Rule], ...]) -> None:

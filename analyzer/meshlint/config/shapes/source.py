@@ -40,6 +40,17 @@ FIELDS: frozenset[str] = frozenset(
 """The fields that a model's shape can give."""
 
 
+MAX_SHOWN = 60
+"""Characters shown of what stands where a model should be named."""
+
+
+def _stands_for_one(name: str) -> bool:
+    """Say whether a name is a placeholder: words, an address, `<NAME>`, `/path/to/model`."""
+    spelt = name.lower()
+    marks = ("://", "path/to", "your-", "your_", "yourpath")
+    return any(char.isspace() or char in "<>" for char in name) or any(mark in spelt for mark in marks)
+
+
 @dataclass(slots=True)
 class Shapes:
     """Shapes by model id, each read once; `cache` is the hub's cache folder, None where it is not to be read."""
@@ -59,6 +70,8 @@ class Shapes:
             return unknown(f"the model is not known: {model.reason}", *model.origins)
         if found is None:
             reason = f"the shape of {model.data} is not known: no config.json in reach, and not in the table of models"
+            if _stands_for_one(str(model.data)):
+                reason = f"the model is still to be filled in for `{str(model.data)[:MAX_SHOWN]}`"
             return unknown(reason, *model.origins)
         fields, origin = found
         model = _name_first(model)
