@@ -32,7 +32,7 @@ KEPT = 8
 MAX_BYTES = 256 * 1024 * 1024
 NOTE = "note"
 """The kind of what is no question but a thing to tell."""
-_OF_ONE_FILE = frozenset(("body", "file", "lines", "assigned"))
+_OF_ONE_FILE = frozenset(("body", "file", "within", "assigned"))
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Span, Related, CodeFault, Standing, Part)}
 _ENUMS: dict[str, type[Enum]] = {kind.__name__: kind for kind in (Severity, Confidence, Outcome)}
 

@@ -26,6 +26,10 @@ class RuleSet:
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Why each rule that is not selected is not: `preview`, `ignored` or `not selected`, by code."""
 
+    def about_launches(self) -> bool:
+        """Say whether any selected rule needs launches: all but those about source do."""
+        return any(not issubclass(rule, ProgramRule) and rule.code in self.selected for rule in self.rules)
+
     def launch_rules(self) -> list[LaunchRule]:
         """Give the selected rules about launches."""
         return [rule() for rule in self.rules if issubclass(rule, LaunchRule) and rule.code in self.selected]

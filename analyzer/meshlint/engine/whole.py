@@ -139,6 +139,8 @@ def _check_launches(
 
     A file that a person named counts for every launch that reads it, wherever that is started.
     """
+    if not rules.about_launches():
+        return frozenset()
     more = readers(scope, context) if scope.named else ()
     wide = replace(scope, asked=tuple(sorted({*scope.asked, *more})))
     entries = list(enumerate(gather.entries(wide, context, outcome.failures, options.tick)))

@@ -347,6 +347,10 @@ class Judge:
                 found[fault.key] = fault
         return tuple(sorted(found.values(), key=lambda fault: str(fault.order)))
 
+    def forget(self) -> None:
+        """Let go of what was simulated; it is asked for again only while one term is judged."""
+        self._answers.clear()
+
     def _explained(self, term: Node, fault: Fault) -> bool:
         """Say whether the whole term is safe on the groups of a fault's part, so that the part told too little.
 

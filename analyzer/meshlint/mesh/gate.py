@@ -227,15 +227,16 @@ class Values:
         for value in values:
             expr = self.of(value)
             parts += list(expr.args) if expr.op == op else [expr]
-        kept: list[Expr] = []
+        kept: dict[int, Expr] = {}
         for part in parts:
             if part.op == "lit" and bool(part.args[0]) is absorbing:
                 return self.lit(absorbing)
-            if part.op != "lit" and part not in kept:
-                kept.append(part)
-        if len(kept) < 2:
-            return kept[0] if kept else self.lit(not absorbing)
-        return self._make(op, tuple(kept), *_merged(tuple(kept)))
+            if part.op != "lit":
+                kept[part.id] = part
+        left = tuple(kept.values())
+        if len(left) < 2:
+            return left[0] if left else self.lit(not absorbing)
+        return self._make(op, left, *_merged(left))
 
     def choose(self, condition: Expr, then: Operand, otherwise: Operand) -> Expr:
         """Make phi(condition, then, otherwise): control dependence counts in `var`."""

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from meshlint.protocol.facts import ClassFacts, Definition, Node
-from meshlint.protocol.link import Linker, Target
+from meshlint.protocol.link import Linker, Target, function_at
 
 if TYPE_CHECKING:
     from meshlint.protocol.summary import Engine
@@ -199,9 +199,9 @@ class Answers:
             return self.in_a_thread(*rest)
         if kind == "assigned":
             return [value for name, value in linker.files[rest[0]].assigns if name == rest[1]]
-        if kind == "lines":
-            found = linker.files.get(rest[0])
-            return found and [(d.qualname, d.line, d.end_line, d.decorators) for d in found.definitions]
+        if kind == "within":
+            found = function_at(linker, *rest)
+            return found and (found.index, found.qualname, found.line, found.end_line)
         if kind == "file":
             return self.dump(rest[0])
         return self.of_all(rest[0])

@@ -369,6 +369,14 @@ class Linker:
         return None
 
 
+def function_at(linker: Linker, path: str, line: int) -> Definition | None:
+    """Give the innermost named function around a line; None outside of functions and of files in scope."""
+    facts = linker.files.get(path)
+    around = () if facts is None else facts.definitions[1:]
+    inner = [d for d in around if d.line <= line <= d.end_line and d.name != "<lambda>"]
+    return max(inner, key=lambda d: d.line) if inner else None
+
+
 def module_parts(path: str) -> list[str]:
     """Split a path into the parts of its dotted name."""
     parts = path.removesuffix(".py").split("/")

@@ -29,6 +29,9 @@ MAX_EXPR = 40
 MAX_PHIS = 4
 """How deep joined values are looked into."""
 
+MAX_NULL = 400
+"""The same for the condition under which a value is None, which is asked for more often than it grows."""
+
 MAX_WAYS = 4
 """Groups that one value may be."""
 
@@ -344,6 +347,8 @@ class Domain:
         if condition.op == "lit":
             return then if condition.args[0] else otherwise
         null = self.choose(condition, self.is_none(then), self.is_none(otherwise))
+        if null.bulk > MAX_NULL:
+            null = self.small(null)
         data = then.data if _data_key(then.data) == _data_key(otherwise.data) else None
         if data is None:
             if otherwise.expr.op == "lit" and otherwise.expr.args[0] is None:

@@ -29,6 +29,7 @@ from meshlint.place import Span
 from meshlint.protocol.facts import Definition, FileFacts, Node, dotted
 from meshlint.protocol.forwarding import Omitted, calls, not_forwarded, switched_off
 from meshlint.protocol.kinds import Misfit, makes_groups, misfits
+from meshlint.protocol.link import function_at
 from meshlint.protocol.nones import MIDDLE, may_return_nones, nones
 from meshlint.protocol.roots import Root, function_of, root_term, roots_of
 from meshlint.protocol.stages import STAGE_NAMES, Answer, Differ, Missing, ask, without_pipeline
@@ -222,6 +223,8 @@ class Verdicts:
     building: frozenset[str] | None = None
     refused: frozenset[str] | None = None
     itself: dict[Span, bool] = field(default_factory=dict)
+    judged: dict[int, tuple[tuple[Fault, ...], int]] = field(default_factory=dict)
+    """What each term shows, and how much of it was left unjudged."""
     reads: dict[object, Any] = field(default_factory=dict)
     """What each term and each answer about a gate rests on."""
 
@@ -255,6 +258,7 @@ class Verdicts:
         for path in sorted(set(paths)):
             begun = linker.begin()
             parts[path] = self.part((path,))
+            self.judge.forget()
             reads = linker.end(begun)
             if reads is not None:
                 asked[path] = reads.all()
@@ -345,18 +349,25 @@ class Verdicts:
         )
 
     def _function(self, span: Span) -> Definition | None:
-        self.engine.linker.note("lines", span.path)
-        facts = self.engine.linker.files.get(span.path)
-        if facts is None:
-            return None
-        inner = [d for d in facts.definitions[1:] if d.line <= span.line <= d.end_line and d.name != "<lambda>"]
-        if not inner:
-            return None
-        found = max(inner, key=lambda d: d.line)
-        self.engine.linker.note("body", span.path, found.index)
+        linker = self.engine.linker
+        linker.note("within", span.path, span.line)
+        found = function_at(linker, span.path, span.line)
+        if found is not None:
+            linker.note("body", span.path, found.index)
         return found
 
     def _judged(self, term: Term) -> tuple[Fault, ...]:
+        """Judge a term, once; what was left unjudged counts each time."""
+        known = self.judged.get(term.id)
+        if known is None:
+            before = self.judge.unjudged
+            faults = self._judged_anew(term)
+            known = self.judged[term.id] = (faults, self.judge.unjudged - before)
+        else:
+            self.judge.unjudged += known[1]
+        return known[0]
+
+    def _judged_anew(self, term: Term) -> tuple[Fault, ...]:
         self.judge.left = RUNS_PER_ROOT
         try:
             return self.judge.faults(term)

@@ -1469,10 +1469,10 @@ class Walker:
                 after = self.domain.cleared(value, dims, key)
             root = _root(path)
             reached = {root}
-            for name, other in list(self.frame.env.items()):
-                if other is value or (value.buf and other.buf == value.buf):
-                    self.frame.env[name] = after
-                    reached.add(name)
+            env, buf = self.frame.env, value.buf
+            for name in [name for name, other in env.items() if other is value or (buf and other.buf == buf)]:
+                env[name] = after
+                reached.add(name)
             self.bind(path, root, after)
             for param in self.frame.definition.params:
                 if param.name in reached:
