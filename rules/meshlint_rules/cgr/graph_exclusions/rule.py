@@ -91,7 +91,6 @@ class GraphExclusions(LaunchRule):
             "megatron/core/transformer/transformer_config.py:2221-2350 at core_v0.18.2; :2445-2560 at core_v0.19.0"
         ),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for the graphs first: most configs have none."""

@@ -59,7 +59,6 @@ class InertKnob(LaunchRule):
         Reference("slime/utils/dp_schedule.py:118 of slime at 624b824a; verl/utils/seqlen_balancing.py at 1dda039b9"),
         Reference("megatron/core/model_parallel_config.py:56, :343 at core_v0.16.1"),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Look at each knob that somebody wrote."""

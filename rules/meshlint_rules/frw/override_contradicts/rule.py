@@ -55,7 +55,6 @@ class OverrideContradicts(LaunchRule):
         ),
     )
     frameworks = ("verl",)
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Compare the four sizes that an override can have."""

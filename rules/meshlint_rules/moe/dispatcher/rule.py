@@ -106,7 +106,6 @@ class Dispatcher(LaunchRule):
         Reference("megatron/core/transformer/moe/moe_layer.py:219 at core_v0.16.1"),
         Reference("slime/backends/megatron_utils/arguments.py:82 of slime at 624b824a: allgather becomes alltoall"),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for experts first: most models have none."""

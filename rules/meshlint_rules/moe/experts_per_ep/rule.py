@@ -44,7 +44,6 @@ class ExpertsPerEp(LaunchRule):
         Reference("megatron/training/arguments.py:1027 at core_v0.16.1; :536 at core_v0.8.0; :1602 at core_v0.19.0"),
         Reference("megatron/core/transformer/moe/moe_layer.py:101 at core_v0.16.1; :36 at core_v0.8.0"),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for ep first: it is 1 in most configs."""

@@ -44,7 +44,6 @@ class Topk(LaunchRule):
         Reference("megatron/core/transformer/moe/moe_utils.py:266-273 at core_v0.10.0; :697 at core_v0.16.1"),
         Reference("no comparison in transformer_config.py or arguments.py from core_v0.8.0 to core_v0.19.0"),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Compare the two."""

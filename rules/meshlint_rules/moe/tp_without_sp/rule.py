@@ -52,7 +52,6 @@ class TpWithoutSp(LaunchRule):
             "tp and ep > 1"
         ),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for tp first: it is 1 in most configs."""

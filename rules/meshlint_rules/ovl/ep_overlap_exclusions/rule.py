@@ -92,7 +92,6 @@ class EpOverlapExclusions(LaunchRule):
             "src/megatron/bridge/training/comm_overlap.py:478-523 at 067f987df: the same, before the model is made"
         ),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for the overlap first: most configs have it off."""

@@ -81,7 +81,6 @@ class ParamGather(LaunchRule):
             "src/megatron/bridge/training/comm_overlap.py:579 at 067f987df: set with the distributed optimizer only"
         ),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for the overlap first: most configs have it off, or all three on."""

@@ -49,7 +49,6 @@ class BatchSize(LaunchRule):
         Reference("slime/backends/megatron_utils/initialize.py:79, nemo/lightning/data.py:100 set up the same counter"),
         Reference("swift/megatron/arguments/megatron_args.py:951, a ValueError of its own"),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for the batches first: many launches leave the global one to the framework."""

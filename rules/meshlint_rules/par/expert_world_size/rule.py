@@ -75,7 +75,6 @@ class ExpertWorldSize(LaunchRule):
         Reference("megatron/core/parallel_state.py:442 at core_v0.8.0; :536 at core_v0.9.0"),
         Reference("src/megatron/bridge/models/transformer_config.py:80-88 at v0.6.0, etp is 1; absent at v0.5.1"),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for ep and etp first: most models have no experts."""

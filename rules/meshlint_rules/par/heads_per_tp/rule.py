@@ -54,7 +54,6 @@ class HeadsPerTp(LaunchRule):
         Reference("megatron/core/transformer/transformer_config.py:924 at core_v0.16.1; :296 at core_v0.8.0"),
         Reference("megatron/core/transformer/transformer_config.py:311 at core_v0.8.0; :384 at core_v0.10.0"),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for tp first: where it is 1, everything divides."""

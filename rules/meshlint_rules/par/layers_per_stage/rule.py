@@ -87,7 +87,6 @@ class LayersPerStage(LaunchRule):
         ),
         Reference("megatron/core/transformer/transformer_config.py:1361-1480 at core_v0.16.1; :595 at core_v0.11.0"),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for pp first: with one stage, everything divides, unless the stage has a number of its own."""

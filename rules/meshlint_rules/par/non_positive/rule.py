@@ -51,7 +51,6 @@ class NonPositive(LaunchRule):
         Reference("megatron/training/arguments.py:314-328, :493-500 at core_v0.16.1; :201, :207 at core_v0.8.0"),
         Reference("megatron/core/parallel_state.py:738-743, :788-792 at core_v0.16.1"),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Look at each field that is known; an unknown one says nothing of the others."""

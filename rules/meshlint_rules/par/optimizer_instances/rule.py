@@ -63,7 +63,6 @@ class OptimizerInstances(LaunchRule):
         Reference("megatron/training/initialize.py:374 at core_v0.16.1 hands the number on; :309 at core_v0.10.0"),
     )
     frameworks = ("megatron-lm", "slime", "megatron-bridge", "nemo-rl", "nemo2")
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for the instances first: there is one in most configs."""

@@ -51,7 +51,6 @@ class VirtualWithoutPipeline(LaunchRule):
         ),
         Reference("megatron/core/parallel_state.py:745-750 at core_v0.16.1; :447 at core_v0.8.0; :827 at core_v0.19.0"),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for vpp first: most pipelines are not interleaved."""

@@ -53,7 +53,6 @@ class WorldSize(LaunchRule):
         ),
         Reference("src/megatron/bridge/training/config.py:1132-1142 at v0.2.2; :1000 at v0.4.2"),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for the ranks first: many launches do not say them."""

@@ -74,7 +74,6 @@ class RecomputeIgnored(LaunchRule):
         Reference("megatron/training/arguments.py:899 at core_v0.16.1; :1385 at core_v0.19.0: selective with a method"),
         Reference("megatron/core/transformer/transformer_block.py:735 at core_v0.16.1: recomputed with full only"),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for the granularity first; the rest hangs on it."""
