@@ -111,11 +111,11 @@ def pin_notes(options: Options) -> Iterator[str]:
 
 def _beyond(text: str, releases: Sequence[str]) -> str:
     """Say how a version lies outside of the known minors, the next one included; empty for one inside."""
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
     try:
         version, first, last = (Version(one).release for one in (text, releases[0], releases[-1]))
-    except (InvalidVersion, IndexError):
+    except (ValueError, IndexError):  # a version that is none, or has more digits than a number may
         return ""
     if version[:2] > (last[0], last[1] + 1):
         return f"newer than the newest release that meshlint knows ({releases[-1]})"
