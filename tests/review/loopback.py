@@ -2,7 +2,7 @@
 
 What it takes and gives is checked against a table of the request bodies of GitHub's API description (version
 2022-11-28, `POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews` and the others), and against the models that
-githubkit generates from it where they are installed (with hishel below 2).
+githubkit generates from it where the extra `host` is installed.
 """
 
 from __future__ import annotations

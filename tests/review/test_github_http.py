@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from loopback import HEAD, TOKEN, Exchange, Failure, State, inline_comment, issu
 
 from conftest import CommandLine, Run
 from meshlint.review.comments import SUMMARY
-from meshlint.review.github import next_page
+from meshlint.review.github import Client, HostError, next_page
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "HCP001"
 RIGHT = (FIXTURES / "good" / "slime.sh").read_text()
@@ -220,6 +221,27 @@ def test_tries_are_bounded(pull: Pull, waits: list[float]) -> None:
     assert "HCP001" in run.out
 
 
+def test_a_host_that_does_not_answer_is_given_up(waits: list[float]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        client = Client(address, TOKEN, waits.append, lambda: 0.0, timeout=0.02)
+        with pytest.raises(HostError, match="did not answer in time") as caught:
+            client.request("GET", "/user")
+    assert caught.value.unsure
+    assert waits == [1.0, 2.0, 4.0]
+
+
+def test_a_comment_that_somebody_deleted_stops_nothing(pull: Pull) -> None:
+    pull.push(run=WRONG)
+    pull.review()
+    pull.push(run=RIGHT + "# fixed\n")
+    pull.state.failures = [Failure("PATCH", f"comments/{pull.state.inline[0]['id']}", 404)]
+    run = pull.review()
+    assert run.status == 0
+    assert "cannot be changed: the host answers 404" in run.err
+    assert "all is fixed" in pull.state.issue[0]["body"]
+
+
 def test_a_redirection_to_another_host_is_not_followed(pull: Pull) -> None:
     pull.push(run=WRONG)
     with served(State()) as other:
@@ -346,7 +368,7 @@ def exchanged(pull: Pull) -> list[Exchange]:
 
 def test_requests_and_replies_fit_the_api_description(pull: Pull) -> None:
     if not models():
-        pytest.skip("githubkit is not installed (pip install githubkit 'hishel<2')")
+        pytest.skip("githubkit is not installed (the extra `host`)")
     done = exchanged(pull)
     assert {one.method for one in done} == {"GET", "POST", "PATCH"}  # bodies are checked as they arrive
     kinds = {"pulls": "PullRequestReviewComment", "issues": "IssueComment"}
@@ -364,5 +386,5 @@ def test_requests_and_replies_fit_the_api_description(pull: Pull) -> None:
 @pytest.mark.parametrize("body", [{"body": 1}, {"event": "NO"}, {"comments": [{"line": 1}]}])
 def test_the_models_refuse_what_does_not_fit(body: dict[str, object]) -> None:
     if not models():
-        pytest.skip("githubkit is not installed (pip install githubkit 'hishel<2')")
+        pytest.skip("githubkit is not installed (the extra `host`)")
     assert misread("review", body) != []

@@ -11,7 +11,7 @@ from meshlint.review.comments import SUMMARY, Former, Inline, Lines, Plan, plan,
 from meshlint.review.github import HostError
 from meshlint.words import plural
 
-REFUSED = (401, 403, 404)
+REFUSED = (401, 403)
 """Statuses by which a token may not do something: the rest of the kind would fail alike."""
 
 
