@@ -14,11 +14,13 @@ from meshlint.sources.discover import Scope
 from meshlint.sources.git import run_git
 from meshlint.sources.tree import Unreadable
 
-STEPS = 6
+STEPS = 3
 """Files between a named file and the launch that reads it."""
+MOST = 64
+"""Files that a step may add; a word that more of them hold names nothing in particular, and leads nowhere."""
 READABLE = (".sh", ".bash", ".sbatch", ".slurm", ".yaml", ".yml", ".py", ".json", ".toml", ".txt")
-PLAIN = (".yaml", ".yml", ".py")
-"""Files that others name without their ending: Hydra's configs, Python's modules."""
+PLAIN = ((".yaml", ".yml"), (".py",))
+"""Files that others of their kind name without the ending: Hydra's configs, Python's modules."""
 
 
 def readers(scope: Scope, context: Context) -> tuple[str, ...]:
@@ -27,22 +29,27 @@ def readers(scope: Scope, context: Context) -> tuple[str, ...]:
     frontier = sorted(path for path in scope.named if path.endswith(READABLE))
     everything = [path for path in scope.files if path.endswith(READABLE)]
     for _ in range(STEPS):
-        words = sorted({_word(path) for path in frontier} - {""})
-        if not words:
+        mentioning: set[str] = set()
+        for words, endings in _words(frontier):
+            mentioning.update(_mentioning(words, [p for p in everything if p.endswith(endings)], scope, context))
+        frontier = sorted(path for path in mentioning if path not in found and path not in scope.named)
+        if not frontier or len(frontier) > MOST:
             break
-        frontier = [
-            p for p in _mentioning(words, everything, scope, context) if p not in found and p not in scope.named
-        ]
         found.update(frontier)
     return tuple(sorted(found))
 
 
-def _word(path: str) -> str:
-    """Give what a file is named by in others; a package by its folder."""
-    pure = PurePosixPath(path)
-    if pure.name == "__init__.py":
-        return pure.parent.name
-    return pure.stem if pure.suffix in PLAIN else pure.name
+def _words(paths: Sequence[str]) -> Iterator[tuple[list[str], tuple[str, ...]]]:
+    """Give what files are named by, and the endings of the files that name them so; a package goes by its folder."""
+    pures = [PurePosixPath(path) for path in paths]
+    whole = sorted({pure.name for pure in pures if pure.name != "__init__.py"})
+    if whole:
+        yield whole, READABLE
+    for endings in PLAIN:
+        kind = [pure for pure in pures if pure.suffix in endings]
+        stems = sorted({pure.parent.name if pure.name == "__init__.py" else pure.stem for pure in kind} - {""})
+        if stems:
+            yield stems, endings
 
 
 def _mentioning(words: Sequence[str], files: Sequence[str], scope: Scope, context: Context) -> Iterator[str]:
@@ -50,8 +57,7 @@ def _mentioning(words: Sequence[str], files: Sequence[str], scope: Scope, contex
     if listed is None:
         yield from (path for path in files if _mentions(path, words, context))
         return
-    known = frozenset(files)
-    yield from sorted(path for path in listed if path in known and path not in scope.replaced)
+    yield from (path for path in files if path in listed and path not in scope.replaced)
     yield from (path for path in files if path in scope.replaced and _mentions(path, words, context))
 
 
