@@ -18,8 +18,11 @@ STEPS = 3
 """Files between a named file and the launch that reads it."""
 MOST = 64
 """Files that a step may add; a word that more of them hold names nothing in particular, and leads nowhere."""
-READABLE = (".sh", ".bash", ".sbatch", ".slurm", ".yaml", ".yml", ".py", ".json", ".toml", ".txt")
-PLAIN = ((".yaml", ".yml"), (".py",))
+SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm")
+CONFIGS = (".yaml", ".yml")
+"""Scripts and other configs name these; which of them a program takes by itself, its surface knows."""
+READABLE = (*SCRIPTS, *CONFIGS, ".py", ".json", ".toml", ".txt")
+PLAIN = (CONFIGS, (".py",))
 """Files that others of their kind name without the ending: Hydra's configs, Python's modules."""
 
 
@@ -42,9 +45,12 @@ def readers(scope: Scope, context: Context) -> tuple[str, ...]:
 def _words(paths: Sequence[str]) -> Iterator[tuple[list[str], tuple[str, ...]]]:
     """Give what files are named by, and the endings of the files that name them so; a package goes by its folder."""
     pures = [PurePosixPath(path) for path in paths]
-    whole = sorted({pure.name for pure in pures if pure.name != "__init__.py"})
-    if whole:
-        yield whole, READABLE
+    forms: tuple[tuple[bool, tuple[str, ...]], ...] = ((True, SCRIPTS + CONFIGS), (False, READABLE))
+    for of_config, endings in forms:
+        some = (pure for pure in pures if (pure.suffix in CONFIGS) is of_config)
+        whole = sorted({pure.name for pure in some if pure.name != "__init__.py"})
+        if whole:
+            yield whole, endings
     for endings in PLAIN:
         kind = [pure for pure in pures if pure.suffix in endings]
         stems = sorted({pure.parent.name if pure.name == "__init__.py" else pure.stem for pure in kind} - {""})
