@@ -88,6 +88,7 @@ def test_nothing_is_left_behind_a_run_that_is_stopped(how: signal.Signals, tmp_p
         env={**os.environ, "TMPDIR": str(tmp_path)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
     )
     assert until(lambda: any(tmp_path.glob("meshlint-*/meshlint-*/*")))
     process.send_signal(how)
