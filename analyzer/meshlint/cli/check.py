@@ -14,22 +14,10 @@ import click
 
 from meshlint.cli.common import Given, WithCommand, engine_options, given, no_launch, settings_for, shared
 from meshlint.finding import Report, Severity
+from meshlint.report import FORMATS
 from meshlint.words import plural
 
 DIFF_MODES = ("all", "file", "context", "added")
-FORMATS = (
-    "full",
-    "concise",
-    "json",
-    "jsonl",
-    "sarif",
-    "github",
-    "markdown",
-    "gitlab",
-    "junit",
-    "rdjson",
-    "azure",
-)
 
 
 @click.command(cls=WithCommand, options_metavar="[OPTIONS]")

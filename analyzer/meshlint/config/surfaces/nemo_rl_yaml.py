@@ -42,8 +42,15 @@ PAGES = (".md", ".rst")
 class Family:
     """Which files of the tree inherit from which, and which are launched as they are, by path as shown."""
 
+    context: Context
     children: dict[str, list[str]] = field(default_factory=dict)
-    started: frozenset[str] = frozenset()
+    _started: frozenset[str] | None = None
+
+    def is_started(self, path: str) -> bool:
+        """Say whether a base is started as it is; the tree is searched for that once, when a base is asked about."""
+        if self._started is None:
+            self._started = frozenset(_started(self.context, self.children.keys()))
+        return path in self._started
 
     def launched(self, path: str) -> list[str]:
         """Give the files on the line that descends from a file that are launches: its ends, and what is started."""
@@ -53,7 +60,7 @@ class Family:
         while stack:
             here = stack.pop()
             below = [child for child in self.children.get(here, ()) if child not in seen]
-            if here in self.started or not self.children.get(here):
+            if not self.children.get(here) or self.is_started(here):
                 found[here] = None
             seen.update(below)
             stack += reversed(below)
@@ -124,12 +131,11 @@ def _family(context: Context) -> Family:
     family = context.shared.get("nemo-rl family")
     if isinstance(family, Family):
         return family
-    family = Family()
+    family = Family(context)
     for path in context.files:
         if path.endswith(_ENDINGS):
             for base in _bases(path, context):
                 family.children.setdefault(base, []).append(path)
-    family.started = frozenset(_started(context, family.children.keys())) if family.children else frozenset()
     context.shared["nemo-rl family"] = family
     return family
 
