@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from meshlint.config.sizes import (
     ENCODER_APART,
     EXPERT_SHARDS,
+    LARGEST,
     WEIGHT_SHARDS,
     data_parallel,
     grows,
@@ -112,7 +113,7 @@ def _verdict(config: EffectiveConfig, ranks: int, grid: int, sizes: tuple[int, i
 
 
 def _fix(config: EffectiveConfig, ranks: int, others: int, ep: int) -> str:
-    fitting = [str(size) for size in range(1, ep) if ranks % (size * others) == 0]
+    fitting = [str(size) for size in range(1, min(ep, LARGEST)) if ranks % (size * others) == 0]
     more = f"launch a multiple of {others * ep} ranks"
     if fitting:
         return f"Set {EP} to {' or '.join(fitting)}, or {more}."

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlint.config.sizes import EXPERT_SHARDS, data_parallel, launched, positive, replica, weight_shards, world
+from meshlint.config.sizes import (
+    EXPERT_SHARDS,
+    LARGEST,
+    data_parallel,
+    launched,
+    positive,
+    replica,
+    weight_shards,
+    world,
+)
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict, Window
 
 WITH_CP = Window(
@@ -84,7 +93,7 @@ class OptimizerInstances(LaunchRule):
 
 
 def _verdict(config: EffectiveConfig, count: int, shared: int, words: str, fields: tuple[str, ...]) -> Verdict:
-    fitting = [str(size) for size in range(1, count) if shared % size == 0]
+    fitting = [str(size) for size in range(1, min(count, LARGEST)) if shared % size == 0]
     return Verdict(
         f"{COUNT} = {count} does not divide {words} = {shared}: megatron-core asserts it when it builds the process "
         "groups, and every rank stops.",
