@@ -102,6 +102,8 @@ def _want(expr: Expr, wants: _Wants) -> None:
         wants.masks.append(expr.args[0].dims)
     if expr.op == "grank" or (expr.op in ("atom", "recv") and not expr.local and expr.var not in (0, ALL)):
         wants.masks.append(expr.var)
+    if expr.op == "//" and expr.args[0].op == "rank":
+        wants.world = max(wants.world, 2 * _literal(expr.args[1]))
     if expr.op in ("==", "<", "<=", "%"):
         _sized(expr, wants)
 

@@ -9,7 +9,8 @@ _DTENSOR = "https://docs.pytorch.org/docs/2.9/distributed.tensor.html"
 _CKPT = "https://docs.pytorch.org/docs/2.9/distributed.checkpoint.html"
 
 ENTRIES = (
-    Entry(("init_device_mesh", "DeviceMesh.from_group"), "mesh", _MESH),
+    Entry(("init_device_mesh",), "mesh", _MESH, dims=("world",), op="init_device_mesh", creates=True),
+    Entry(("DeviceMesh.from_group",), "mesh", _MESH),
     Entry(("full_tensor",), "op", _DTENSOR, op="full_tensor", effect="returns", composite=True, weak=True),
     Entry(("distribute_tensor", "distribute_module"), "op", _DTENSOR, op="distribute_tensor", composite=True,
           weak=True),

@@ -158,7 +158,7 @@ class Engine:
                     if entry is not None:
                         own |= (
                             EVENT
-                            if entry.kind == "op"
+                            if entry.kind == "op" or entry.creates
                             else 0
                             if entry.kind in ("pure", "config", "object", "yes")
                             else RANK

@@ -603,6 +603,8 @@ class Verdicts:
         if group.unknown:
             return f"`{group.name}`"
         return group.identity if group.identity and ":" not in group.identity else self.axes.label(group.dims)
+        if group.lists is not None:
+            return group.name
 
     def _severity(self, fault: Fault, facts: Row, code: str) -> Severity:
         if code == "COL006" or facts.local:

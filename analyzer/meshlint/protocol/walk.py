@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from meshlint.mesh.dims import ALL
-from meshlint.mesh.gate import Expr, Origin
+from meshlint.mesh.gate import Expr, Origin, show
 from meshlint.mesh.group import WORLD, Group
 from meshlint.mesh.simulate import RECEIVES, SENDS
 from meshlint.mesh.term import Gate, Site
@@ -1274,6 +1274,8 @@ class Walker:
             return self.domain.of(atom, text=text)
         if kind == "mesh":
             return self.mesh(args, kwargs, text)
+            if entry.op and group is not None:
+                self.event(entry, group, args, kwargs, node, text)
         if kind == "config":
             return V(values.atom(text, Origin.CONFIG), Config(text.rpartition(".")[2]), self.no, text=text)
         if kind == "unwrap" and args:
@@ -1395,14 +1397,15 @@ class Walker:
         return result
 
     def created(self, args: list[V], kwargs: dict[str, V], text: str, call: Node) -> V:
-        """Give the group that `new_group` returns: the world where no ranks are given, else unknown."""
+        """Give the group that `new_group` returns: of the world, of the ranks that all list alike, else unknown."""
         ranks = _argument((0, "ranks"), args, kwargs)
         if ranks is not None:
             self.frame.listed.append(ranks.expr.id)
-        if ranks is None or _is_none(ranks):
-            group = Group(ALL, identity=f"{self.frame.path}:{call[4]}", name="world")
-            return V(self.values.atom(self.key(text, call[4]), Origin.UNKNOWN), Grp(group), self.no)
-        return self.domain.unknown(self.key(text, call[4]))
+        made: Group | None = WORLD if ranks is None or _is_none(ranks) else _listed(ranks)
+        if made is None:
+            return self.domain.unknown(self.key(text, call[4]))
+        group = replace(made, identity=f"{self.frame.path}:{call[4]}")
+        return V(self.values.atom(self.key(text, call[4]), Origin.UNKNOWN), Grp(group), self.no)
 
     def facts(
         self,
@@ -1787,7 +1790,8 @@ def _listed(ranks: V | None) -> Group | None:
     """Give the group of a list of ranks that all ranks write alike; None where it is not known."""
     if ranks is None or ranks.expr.op not in ("list", "range") or ranks.expr.var or atoms_in(ranks.expr):
         return None
-    return Group(ALL, lists=ranks.expr, name="the listed ranks")
+    name = f"[{', '.join(map(show, ranks.expr.args))}]" if ranks.expr.op == "list" else show(ranks.expr)
+    return Group(ALL, lists=ranks.expr, name=name)
 
 
 def _oneself(value: V) -> bool:
