@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from meshlint.place import Span
+from meshlint.records import dataclass
 
 
 class Severity(str, Enum):

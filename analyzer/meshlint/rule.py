@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from meshlint.config.effective import EffectiveConfig, Unjudged
@@ -18,6 +17,7 @@ from meshlint.config.launch import Launch
 from meshlint.config.value import Value
 from meshlint.finding import Confidence, Edit, Fix, Outcome, Related, Severity
 from meshlint.place import Span
+from meshlint.records import dataclass
 
 if TYPE_CHECKING:
     from meshlint.protocol.program import Program

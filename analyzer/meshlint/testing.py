@@ -23,11 +23,11 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meshlint.finding import Finding, Outcome, Report, Severity
+from meshlint.records import dataclass
 
 if TYPE_CHECKING:
     from meshlint.engine.options import Options as EngineOptions

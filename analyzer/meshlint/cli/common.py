@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from meshlint.records import dataclass
 from meshlint.settings.model import Settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -16,6 +15,7 @@ import click
 from meshlint.cli.check import failed, known, patch_text
 from meshlint.cli.common import engine_options, given, settings_for, shared
 from meshlint.finding import Finding, Report, Severity
+from meshlint.records import dataclass
 
 if TYPE_CHECKING:
     from meshlint.review.comments import Lines

@@ -8,7 +8,8 @@ v1.0.4 on every engine must be named.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from meshlint.records import dataclass
 
 INFERENCE = ("sglang", "vllm")
 TRAINING = ("fsdp", "megatron", "archon")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from meshlint.config.effective import EffectiveConfig
 from meshlint.config.sizes import data_parallel, positive
+from meshlint.records import dataclass
 
 GLOBAL = "global_batch_size"
 MICRO = "micro_batch_size"

@@ -7,13 +7,14 @@ the command readers: one module a framework in `meshlint.config.commands`, each 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from meshlint.config.launch import Branch, Launch
 from meshlint.config.surface import Context
 from meshlint.config.value import EMPTY, HOLE, Origin, State, Value
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.sources.tree import Reader
 
 __all__ = ["HOLE", "Command", "CommandReader", "Word"]

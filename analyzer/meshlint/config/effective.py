@@ -7,7 +7,6 @@ asking for a version that nothing pins forks the judgement over every supported 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from packaging.version import Version
@@ -18,6 +17,7 @@ from meshlint.config.launch import Launch, Pin
 from meshlint.config.shapes.source import FIELDS as SHAPE_FIELDS
 from meshlint.config.shapes.source import Shapes
 from meshlint.config.value import Data, Kind, Origin, State, Value, default, unknown
+from meshlint.records import dataclass
 
 WORLD = "world_size"
 """Asked like a field: the ranks that are launched. It is no canonical field, since nobody's config has it."""

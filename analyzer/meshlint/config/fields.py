@@ -7,7 +7,6 @@ flag of `arguments.py`). The table is data; docs and `meshlint config` print it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from meshlint.config.parse import (
     as_bool,
@@ -23,6 +22,7 @@ from meshlint.config.parse import (
     as_window,
 )
 from meshlint.config.value import Data
+from meshlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

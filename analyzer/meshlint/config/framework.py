@@ -41,12 +41,13 @@ entry point. Missing means no.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
 from meshlint.config.value import Data, Value
+from meshlint.records import dataclass
 
 if TYPE_CHECKING:
     from meshlint.config.effective import EffectiveConfig

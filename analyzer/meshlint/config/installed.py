@@ -11,11 +11,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from meshlint.config.pins.tables import RELEASES, library_of
 from meshlint.config.surface import Context
+from meshlint.records import dataclass
 from meshlint.sources.tree import Tree
 
 MAX_ENTRIES = 20_000

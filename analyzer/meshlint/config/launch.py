@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 
 from meshlint.config.value import EMPTY, Value
 from meshlint.place import Span
+from meshlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

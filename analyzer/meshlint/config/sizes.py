@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from meshlint.config.effective import WORLD, EffectiveConfig, Unjudged
 from meshlint.config.framework import Window
 from meshlint.config.value import Kind, State, Value
 from meshlint.finding import Related
 from meshlint.place import Span
+from meshlint.records import dataclass
 
 CORE = "megatron-core"
 

@@ -7,11 +7,12 @@ know it and never guesses). Each carries the places that made it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Any
 
 from meshlint.place import Span
+from meshlint.records import dataclass
 
 HOLE = "\ufffc"
 """What stands in a text for a stretch of it that is unknown."""

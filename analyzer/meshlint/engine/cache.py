@@ -13,12 +13,12 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from meshlint.engine.packs import packs
 from meshlint.finding import Report
+from meshlint.records import dataclass
 from meshlint.sources.discover import Scope
 from meshlint.sources.tree import MAX_BYTES as MAX_READ
 

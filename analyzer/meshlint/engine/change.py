@@ -8,13 +8,15 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from meshlint import __version__
 from meshlint.engine.options import Options, UsageError
 from meshlint.engine.run import judged, scope_of, with_sources
 from meshlint.finding import Finding, Related, Report
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.sources.discover import Scope, repository
 from meshlint.sources.git import run_git
 from meshlint.sources.patch import MAX_BYTES, FileChange, Patch, PatchError, read_patch, undo
@@ -24,6 +26,9 @@ MODES = ("all", "file", "context", "added")
 """Which of the findings that a change causes are told: all; those with a place in a changed file; in a hunk with its
 context; on an added line."""
 
+
+PROSE = (".md", ".rst", ".png", ".svg", ".jpg", ".jpeg", ".gif", ".pdf", ".css", "LICENSE", "CODEOWNERS")
+"""Endings of files that nothing here reads: a change of these alone causes nothing."""
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """Git's name of the tree without files."""
@@ -47,17 +52,27 @@ def check_change(paths: Sequence[str], options: Options, asked: Asked) -> Report
         note = f"`{asked.base}`, or what both share, is not in this checkout (a shallow clone?): all findings are told"
         report = judged(scope, options)
         return with_sources(scope, replace(report, notes=(*report.notes, note)))
+    if not text.strip():
+        return Report(__version__)
     try:
         patch = _shown(read_patch(text), top, scope)
+        if all(path.endswith(PROSE) for change in patch.files for path in (change.path, change.before)):
+            return Report(__version__, files=len(patch.paths))
         contents = undo(patch, Tree(scope.root, scope.roots))
     except PatchError as error:
         raise UsageError(str(error)) from None
-    now = _touched(scope, patch.paths)
-    report = judged(now, options)
+    return with_sources(scope, _caused(scope, options, patch, contents, asked.mode))
+
+
+def _caused(scope: Scope, options: Options, patch: Patch, contents: Mapping[str, str | None], mode: str) -> Report:
+    """Judge the side after, and the one before only where there is something to compare."""
+    report = judged(_touched(scope, patch.paths), options)
+    if not report.findings:
+        return report
     before = judged(_touched(_before(scope, contents), contents), replace(options, tick=None))
     fresh = _fresh(report.findings, before.findings, patch, _lines(scope, contents))
-    told = [_placed(finding, patch) for finding in fresh if _within(finding, patch, asked.mode)]
-    return with_sources(scope, replace(report, findings=tuple(sorted(told, key=lambda f: f.sort_key))))
+    told = [_placed(finding, patch) for finding in fresh if _within(finding, patch, mode)]
+    return replace(report, findings=tuple(sorted(told, key=lambda f: f.sort_key)))
 
 
 def diff_since(base: str, cwd: Path) -> str | None:
@@ -82,11 +97,10 @@ def _diff(top: Path, base: str) -> str | None:
         raise UsageError("--diff wants a git checkout; --diff-file takes a diff from anywhere")
     if base.startswith("-"):
         raise UsageError(f"`{base}` is no revision")
-    shared = _shared(top, base)
-    if shared is None:
-        return None
-    words = ("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/")
-    raw = run_git(top, "diff", *words, "--ignore-submodules", shared, "--")
+    raw = _raw_diff(top, base) if base == "HEAD" else None  # the one that hooks ask for, without the questions below
+    if raw is None:
+        shared = _shared(top, base)
+        raw = _raw_diff(top, shared) if shared is not None else None
     if raw is None:
         return None
     if len(raw) > MAX_BYTES:
@@ -94,6 +108,11 @@ def _diff(top: Path, base: str) -> str | None:
             f"the change since `{base}` is a diff of {len(raw):,} bytes; meshlint reads at most {MAX_BYTES:,}"
         )
     return raw.decode("utf-8", "replace")
+
+
+def _raw_diff(top: Path, commit: str) -> bytes | None:
+    words = ("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/")
+    return run_git(top, "diff", *words, "--ignore-submodules", commit, "--")
 
 
 def _shared(top: Path, base: str) -> str | None:

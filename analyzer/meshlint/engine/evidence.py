@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from meshlint.engine.reproducers import reproducer_of
 from meshlint.engine.ruleset import load
 from meshlint.finding import Finding, Outcome, Report
+from meshlint.records import dataclass
 from meshlint.reproduce.case import Arm, Case, Depth, Happens, Reproducer, fixed
 from meshlint.reproduce.run import Runner
 from meshlint.reproduce.verdict import ArmVerdict, CaseVerdict, Verdict

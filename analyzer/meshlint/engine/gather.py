@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from meshlint.config.effective import option
@@ -15,6 +15,7 @@ from meshlint.config.surface import Context, Problem, Surface
 from meshlint.config.value import Kind, Origin, State, Value
 from meshlint.engine.options import Options, UsageError
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.sources.discover import Scope
 from meshlint.sources.tree import Tree, Unreadable
 from meshlint.words import meant

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from packaging.version import Version
 
@@ -22,6 +22,7 @@ from meshlint.engine.options import Options, UsageError
 from meshlint.engine.ruleset import load, nearest
 from meshlint.engine.run import scope_of, scope_of_command
 from meshlint.engine.trace import Traced
+from meshlint.records import dataclass
 from meshlint.rule import LaunchRule
 from meshlint.sources.discover import Scope
 

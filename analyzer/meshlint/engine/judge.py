@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from packaging.version import Version
 
@@ -19,6 +19,7 @@ from meshlint.engine.spelled import in_words_of
 from meshlint.engine.trace import Traced
 from meshlint.finding import Confidence, Coverage, Finding, LaunchRef, NotJudged, Related, Severity
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.rule import LaunchRule, Verdict
 
 MAX_FORKS = 512

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from meshlint.finding import Finding, LaunchRef
+from meshlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

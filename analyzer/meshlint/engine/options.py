@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from meshlint.config.value import EMPTY, Value
+from meshlint.records import dataclass
 from meshlint.settings.model import Settings
 
 

@@ -9,7 +9,7 @@ import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from meshlint.engine.merge import Judged, fingerprint
 from meshlint.engine.options import UsageError
 from meshlint.engine.ruleset import RuleSet, page
 from meshlint.finding import Finding
+from meshlint.records import dataclass
 from meshlint.rule import ProgramRule, Verdict
 from meshlint.sources.discover import Scope
 

@@ -12,7 +12,7 @@ import marshal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from meshlint.engine.cache import RACY, keep
 from meshlint.engine.gather import Tick
 from meshlint.protocol import facts as reading
 from meshlint.protocol.facts import FileFacts, read
+from meshlint.records import dataclass
 from meshlint.sources.tree import Tree, Unreadable
 
 MARK = b"meshlint facts 1\n"

@@ -11,7 +11,7 @@ import marshal
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from meshlint.protocol.roots import in_a_thread
 from meshlint.protocol.stages import without_pipeline
 from meshlint.protocol.summary import Engine
 from meshlint.protocol.verdict import CodeFault, Part, Standing, Units, building_keys
+from meshlint.records import dataclass
 
 MARK = b"meshlint verdicts 1\n"
 KEPT = 8

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from meshlint.engine.packs import packs
 from meshlint.finding import RuleInfo
+from meshlint.records import dataclass
 from meshlint.rule import LaunchRule, ProgramRule, Rule
 from meshlint.words import meant
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from meshlint.engine.house import BAD, UNUSED, house_finding
@@ -13,6 +13,7 @@ from meshlint.engine.merge import Judged
 from meshlint.engine.ruleset import RuleSet, nearest
 from meshlint.finding import Severity
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.rule import LaunchRule, Rule
 from meshlint.sources.tree import Text, Tree, Unreadable
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from meshlint import __version__
@@ -26,6 +26,7 @@ from meshlint.engine.ruleset import RuleSet
 from meshlint.engine.suppress import Suppressions, house_findings
 from meshlint.finding import Coverage, Report
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.rule import LaunchRule, Rule
 from meshlint.settings.model import Settings
 from meshlint.sources.discover import Scope
@@ -54,7 +55,7 @@ def check_scope(scope: Scope, options: Options) -> tuple[Report, frozenset[str]]
     outcome.program += program.judged
     outcome.failures += program.failures
     outcome.details += program.notes
-    return _report(scope, context, options, rules, outcome), looked | context.tree.looked()
+    return report_of(scope, context, options, rules, outcome), looked | context.tree.looked()
 
 
 def _cache(options: Options) -> Path | None:
@@ -70,7 +71,7 @@ def check_words(words: Sequence[str], scope: Scope, options: Options) -> Report:
     active = rules.launch_rules()
     for variants in gather.command_launches(words, context, options, outcome.failures):
         judge_launch(variants, context, active, outcome)
-    return _report(replace(scope, asked=(), named=frozenset()), context, options, rules, outcome)
+    return report_of(replace(scope, asked=(), named=frozenset()), context, options, rules, outcome)
 
 
 def choose(options: Options) -> tuple[RuleSet, list[str]]:
@@ -195,7 +196,8 @@ def judge_launch(variants: Sequence[Launch], context: Context, rules: Iterable[L
     outcome.failures += judgement.failures
 
 
-def _report(scope: Scope, context: Context, options: Options, rules: RuleSet, outcome: Outcome) -> Report:
+def report_of(scope: Scope, context: Context, options: Options, rules: RuleSet, outcome: Outcome) -> Report:
+    """Put what judging gathered into a report: suppressed, merged and sorted."""
     suppressions = Suppressions(context.tree, rules)
     found = [judged for judgement in outcome.judgements for judged in judgement.judged]
     judged = [*found, *outcome.program, *problem_findings(context.problems, scope.named, rules)]

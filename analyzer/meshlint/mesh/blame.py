@@ -7,7 +7,7 @@ leaves ranks waiting is no fault if a gate further down balances it.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from meshlint.mesh.choose import Facts, expressions, sizes_only
@@ -19,6 +19,7 @@ from meshlint.mesh.group import Group
 from meshlint.mesh.segment import condition_of, cut, drop_uniform, project
 from meshlint.mesh.simulate import RUN_CAP, Options, Run, Stuck, Verdict, gate_key, simulate, simulate_on
 from meshlint.mesh.term import Alt, Exit, Loop, Node, Op, Terms, breaks, children, count, returns, walk
+from meshlint.records import dataclass
 
 ROUNDS = 4
 """How many faults of one part are looked for."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from meshlint.mesh.blame import Fault
 from meshlint.mesh.choose import parts
 from meshlint.mesh.dims import ALL, Axes, mesh_of
@@ -13,6 +11,7 @@ from meshlint.mesh.gate import Expr
 from meshlint.mesh.group import Group
 from meshlint.mesh.segment import condition_of, cut
 from meshlint.mesh.term import Alt, Gate, Loop, Node, Op, Site, Terms, walk
+from meshlint.records import dataclass
 
 NEW_GROUP = frozenset(
     {"new_group", "new_subgroups", "new_subgroups_by_enumeration", "create_group", "init_device_mesh"}

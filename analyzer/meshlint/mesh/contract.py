@@ -7,11 +7,11 @@ members of a stuck instance asked for is no way out: they knew it alike, so it c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from meshlint.mesh.gate import Expr, Origin
 from meshlint.mesh.run import Options, Run
+from meshlint.records import dataclass
 
 _Key = tuple[int, tuple[int, ...]]
 _Valuation = dict[_Key, Any]

@@ -8,11 +8,12 @@ tp-cp-ep-dp-pp with tp fastest), so that they overlap by rank numbers and not by
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from math import prod
 from zlib import crc32
+
+from meshlint.records import dataclass
 
 ALL = (1 << 32) - 1
 """Every leaf dim there is or may be: the dims of the world, and the var of a rank-local value."""

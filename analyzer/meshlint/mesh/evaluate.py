@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from meshlint.mesh.dims import Mesh
 from meshlint.mesh.gate import Expr, fold
 from meshlint.mesh.group import Group
+from meshlint.records import dataclass
 
 LIST_CAP = 4096
 """The longest list of ranks that is written out."""

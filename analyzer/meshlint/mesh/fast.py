@@ -7,7 +7,7 @@ they fail, the simulation decides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from meshlint.mesh.choose import parts
 from meshlint.mesh.dims import ALL, Axes, Overlap
@@ -15,6 +15,7 @@ from meshlint.mesh.gate import Expr
 from meshlint.mesh.group import Group
 from meshlint.mesh.segment import cut, project
 from meshlint.mesh.term import Alt, Exit, Loop, Node, Op, Opaque, Terms, Wait, breaks, returns, walk
+from meshlint.records import dataclass
 
 DEPTH_CAP = 60
 """How deep branches may nest for a proof."""

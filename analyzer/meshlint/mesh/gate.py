@@ -7,13 +7,14 @@ only evidence. `meshlint.mesh.evaluate` computes them on a concrete mesh.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from hashlib import blake2b
 from typing import Any
 
 from meshlint.mesh.dims import ALL
 from meshlint.mesh.group import Group
+from meshlint.records import dataclass
 
 
 class Origin(str, Enum):

@@ -8,10 +8,10 @@ Which instance a rank is in is answered by `meshlint.mesh.evaluate`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from meshlint.mesh.dims import ALL, UNKNOWN
+from meshlint.records import dataclass
 
 if TYPE_CHECKING:
     from meshlint.mesh.gate import Expr

@@ -7,12 +7,11 @@ operation hangs, none means that the others wait for ever. A member that is itse
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from meshlint.mesh.blame import Fault
 from meshlint.mesh.evaluate import Unresolvable
 from meshlint.mesh.simulate import Options, Run, Stuck, channels, prepare, trace_alone
 from meshlint.mesh.term import Node, Op, Terms
+from meshlint.records import dataclass
 
 OBJECT_STEPS: dict[str, tuple[str, ...]] = {
     "broadcast_object_list": ("broadcast", "broadcast"),

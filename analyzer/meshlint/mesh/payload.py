@@ -7,13 +7,13 @@ on). Whether senders and receivers match at all is asked first, with the semanti
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from meshlint.mesh.choose import RANK_CAP, meshes
 from meshlint.mesh.dims import Axes, Mesh
 from meshlint.mesh.evaluate import Unresolvable
 from meshlint.mesh.simulate import Exhausted, Options, Run, prepare, quantifier, refuting_run, runs_of
 from meshlint.mesh.term import Node, Op, walk
+from meshlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

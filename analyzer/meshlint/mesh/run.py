@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from meshlint.mesh.dims import Mesh
 from meshlint.mesh.gate import Expr
 from meshlint.mesh.group import Group
 from meshlint.mesh.term import Alt, Exit, Gate, Loop, Op
+from meshlint.records import dataclass
 
 RUN_CAP = 512
 """How many combinations of decisions one mesh may ask for."""

@@ -8,11 +8,12 @@ for the others.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from meshlint.mesh.gate import Expr
 from meshlint.mesh.group import Group
 from meshlint.mesh.term import Alt, Break, Exit, Loop, Nil, Node, Op, Opaque, Return, Terms, Wait, children
+from meshlint.records import dataclass
 
 
 def cut(terms: Terms, term: Node, at: Node | None) -> Node:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from meshlint.mesh.choose import Facts, expressions, meshes, parts
@@ -34,6 +34,7 @@ from meshlint.mesh.term import (
     Wait,
     walk,
 )
+from meshlint.records import dataclass
 
 STEP_CAP = 20_000
 TRIP_CAP = 64

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from meshlint.mesh.blame import Fault
@@ -20,6 +20,7 @@ from meshlint.mesh.gate import Expr
 from meshlint.mesh.group import Group
 from meshlint.mesh.run import gate_key
 from meshlint.mesh.term import Alt, Break, Exit, Loop, Nil, Node, Op, Opaque, Return, Site, Terms, Wait
+from meshlint.records import dataclass
 
 LINES = 60
 """A longer program shows nobody anything."""

@@ -9,12 +9,13 @@ equal first events are lifted out of a branch, loops without events vanish.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from meshlint.mesh.gate import Expr, Values
 from meshlint.mesh.group import Group
 from meshlint.place import Span
+from meshlint.records import dataclass
 
 
 @dataclass(slots=True)

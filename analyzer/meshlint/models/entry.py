@@ -8,8 +8,10 @@ dot (`mpu.get_data_parallel_group` answers for `self.mpu.get_data_parallel_group
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, get_args
+
+from meshlint.records import dataclass
 
 Kind = Literal[
     "rank", "size", "group", "first", "last", "member", "source", "op", "p2p", "barrier-manager", "gate-decorator",

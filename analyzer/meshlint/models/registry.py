@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from meshlint.models import (
     accelerate,
@@ -31,6 +31,7 @@ from meshlint.models import (
     verl,
 )
 from meshlint.models.entry import Entry
+from meshlint.records import dataclass
 
 LIBRARIES: tuple[tuple[Entry, ...], ...] = (
     torch_distributed.ENTRIES,

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from meshlint.protocol.facts import ClassFacts, Definition, Node
 from meshlint.protocol.link import Linker, Target, function_at
+from meshlint.records import dataclass
 
 if TYPE_CHECKING:
     from meshlint.protocol.summary import Engine

@@ -37,8 +37,10 @@ import ast
 import marshal
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from meshlint.records import dataclass
 
 Node = tuple[Any, ...]
 
@@ -756,7 +758,12 @@ class _Lowering:
         return ("J", tuple(self.expr(v.value) for v in node.values if isinstance(v, ast.FormattedValue)))
 
     def e_slice(self, node: ast.Slice) -> Node:
-        return ("T", (*(self.expr(p) for p in (node.lower, node.upper, node.step) if p is not None), X))
+        if node.step is not None:
+            return (
+                "T",
+                (*(("C", None) if p is None else self.expr(p) for p in (node.lower, node.upper, node.step)), X),
+            )
+        return ("T", (*(self.expr(p) for p in (node.lower, node.upper) if p is not None), X))
 
 
 def _end(node: ast.stmt) -> int:

@@ -8,13 +8,13 @@ does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from meshlint.models import names
 from meshlint.models.entry import Entry
 from meshlint.place import Span
 from meshlint.protocol.facts import COLLECTIVE, Definition, Node, dotted
 from meshlint.protocol.summary import Engine
+from meshlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

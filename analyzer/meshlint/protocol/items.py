@@ -6,12 +6,13 @@ Items are turned into terms from the last one back (`build`), so that exits vani
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from meshlint.mesh.gate import Expr
 from meshlint.mesh.group import Group
 from meshlint.mesh.term import Gate, Node, Site, Terms
+from meshlint.records import dataclass
 
 
 @dataclass(slots=True)

@@ -7,7 +7,6 @@ for among the ranks of the job from which groups are made.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from meshlint.mesh.dims import ALL
 from meshlint.mesh.gate import Expr
@@ -16,6 +15,7 @@ from meshlint.protocol.facts import Definition, Node, dotted
 from meshlint.protocol.forwarding import calls
 from meshlint.protocol.roots import Root, function_of
 from meshlint.protocol.summary import Engine, Exhausted
+from meshlint.records import dataclass
 
 RANK_OF_THE_JOB = (4, "rank")
 """The argument of init_process_group that is the rank in the job."""

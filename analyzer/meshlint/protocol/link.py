@@ -8,10 +8,11 @@ imports, re-exports, star imports and plain aliases (`dist = torch.distributed`)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, TypeVar
 
 from meshlint.protocol.facts import ClassFacts, Definition, FileFacts, Node
+from meshlint.records import dataclass
 
 T = TypeVar("T")
 

@@ -9,7 +9,6 @@ virtual stages and of what chooses among the other returns may be any.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -18,6 +17,7 @@ from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, truth
 from meshlint.mesh.gate import Expr, Origin, atoms
 from meshlint.protocol.facts import Definition, Node, dotted
 from meshlint.protocol.values import Instance, Seq, V
+from meshlint.records import dataclass
 
 STAGES = 3
 MIDDLE = 1

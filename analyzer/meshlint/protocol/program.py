@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 from meshlint.mesh.dims import STANDARD
@@ -14,6 +14,7 @@ from meshlint.protocol.facts import FileFacts, read
 from meshlint.protocol.link import Linker
 from meshlint.protocol.summary import Engine
 from meshlint.protocol.verdict import CodeFault, Part, Units, Verdicts, is_test, merged
+from meshlint.records import dataclass
 
 __all__ = ["CodeFault", "Program", "facts_of", "user_models"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from meshlint.mesh.gate import Origin
 from meshlint.mesh.term import Node as Term
@@ -11,6 +10,7 @@ from meshlint.protocol.facts import COLLECTIVE, Definition, dotted
 from meshlint.protocol.forwarding import calls
 from meshlint.protocol.summary import Engine
 from meshlint.protocol.values import ClassKey, Func, Instance, V
+from meshlint.records import dataclass
 
 MAX_RECEIVERS = 8
 """Classes of receiver for which one method is judged."""

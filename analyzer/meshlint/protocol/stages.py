@@ -8,7 +8,7 @@ pair disagrees; so the walks are few. What the stages say is then put together: 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 from typing import Any
 
@@ -19,6 +19,7 @@ from meshlint.mesh.gate import Expr, Origin
 from meshlint.mesh.term import Alt, Exit, Loop, Nil, Node, Op, Opaque, Wait, children, walk
 from meshlint.protocol.facts import FileFacts, dotted
 from meshlint.protocol.facts import Node as Statement
+from meshlint.records import dataclass
 
 WALKS = 800
 """Walks of one pair."""

@@ -6,7 +6,7 @@ group, a function, an object of a class, a list. Unknown is a value number of it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from meshlint.mesh.dims import ALL, STANDARD, Axes, leaf_of
@@ -14,6 +14,7 @@ from meshlint.mesh.gate import ORIGIN_BITS, Expr, Origin, Values, show
 from meshlint.mesh.group import Group
 from meshlint.models import names as known
 from meshlint.protocol.link import Target
+from meshlint.records import dataclass
 
 if TYPE_CHECKING:
     from meshlint.protocol.walk import Frame
@@ -124,6 +125,16 @@ class Map:
             if name == key and type(name) is type(key):
                 return value
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The part of a sequence that a rank takes: every `step`th element from `start` on."""
+
+    start: Expr
+    step: Expr
+    whole: int
+    """The value number of the sequence."""
 
 
 @dataclass(frozen=True, slots=True)

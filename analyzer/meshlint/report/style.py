@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from meshlint.records import dataclass
 
 _CODES = {"error": "1;31", "warning": "1;33", "info": "1;36", "place": "34", "bold": "1", "dim": "2", "good": "32"}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from meshlint.finding import Coverage, NotJudged
 from meshlint.plain import clean as clean
@@ -13,6 +12,7 @@ from meshlint.plain import line_start as line_start
 from meshlint.plain import lines as lines
 from meshlint.plain import plain as plain
 from meshlint.plain import plain_lines as plain_lines
+from meshlint.records import dataclass
 from meshlint.words import plural
 
 MAX_NAMES = 3

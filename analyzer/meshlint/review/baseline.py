@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from meshlint.finding import Finding, Report
+from meshlint.records import dataclass
 
 NAME = "meshlint-baseline.txt"
 HEAD = "# meshlint baseline 1: CODE FINGERPRINT PATH; `meshlint baseline prune` takes stale entries out\n"

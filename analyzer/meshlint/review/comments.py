@@ -11,12 +11,13 @@ import hashlib
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from meshlint.finding import Edit, Finding, Related
 from meshlint.markdown import code, fenced, longest
 from meshlint.place import Span
 from meshlint.plain import clean
+from meshlint.records import dataclass
 from meshlint.sources.patch import FileChange, Patch
 from meshlint.words import plural
 

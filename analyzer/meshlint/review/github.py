@@ -11,12 +11,12 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from email.message import Message
 from typing import IO, Any
 from urllib.parse import quote, urljoin, urlsplit
 
 from meshlint.plain import clean
+from meshlint.records import dataclass
 from meshlint.review.comments import Former, Inline
 
 API = "https://api.github.com"

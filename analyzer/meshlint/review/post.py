@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from meshlint.finding import Finding
+from meshlint.records import dataclass
 from meshlint.review.comments import SUMMARY, Former, Inline, Lines, Plan, plan, review_body, summary
 from meshlint.review.github import HostError
 from meshlint.words import plural

@@ -10,10 +10,10 @@ import ast
 import io
 import tokenize
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from meshlint.records import dataclass
 from meshlint.sources.tree import Text
 
 MAX_NODES = 400_000

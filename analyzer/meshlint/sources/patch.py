@@ -6,8 +6,9 @@ A diff is read with unidiff and undone on the files as they are now, so that no 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from meshlint.records import dataclass
 
 if TYPE_CHECKING:
     from unidiff.patch import PatchedFile

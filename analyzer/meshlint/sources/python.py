@@ -7,9 +7,10 @@ import gc
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.sources.tree import Text, Unreadable
 
 MAX_CHARACTERS = 750_000

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from meshlint.records import dataclass
 
 MAX_BYTES = 8 * 1024 * 1024
 """A larger file is not a config or a source file that a person wrote."""

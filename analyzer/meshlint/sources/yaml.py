@@ -7,12 +7,13 @@ itself refuses nesting beyond 1,000 levels, and `MAX_DEPTH` refuses it well befo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import yaml
 
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.sources.tree import Text, Unreadable
 
 Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from meshlint.config.command import Word
 from meshlint.config.launch import Write
 from meshlint.config.value import Origin, State, Value, unknown
 from meshlint.place import Span
+from meshlint.records import dataclass
 
 _OPTION_NAMES = ("ARGS", "OPTION", "OPTIONS", "OPTS", "FLAG", "FLAGS", "EXTRA", "PARAMS", "OVERRIDES")
 

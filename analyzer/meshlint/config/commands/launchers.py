@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from meshlint.config.command import HOLE, Word
 from meshlint.config.value import State, Value, default, unknown
+from meshlint.records import dataclass
 
 MAX_PEELS = 20
 Words = tuple[Word, ...]

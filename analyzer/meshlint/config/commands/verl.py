@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from meshlint.config.installed import locate as installed
 from meshlint.config.launch import Launch, Write
 from meshlint.config.surface import Context
 from meshlint.config.value import Kind, Origin, State, Value, default
+from meshlint.records import dataclass
 from meshlint.sources.tree import Reader
 
 NAME = "verl"

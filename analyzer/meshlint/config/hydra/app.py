@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from meshlint.config.command import Word
 from meshlint.config.hydra import documents
@@ -16,6 +16,7 @@ from meshlint.config.launch import Write
 from meshlint.config.surface import Context
 from meshlint.config.value import EMPTY, Kind, Origin, State, Value, unknown
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.sources.tree import Reader, Unreadable
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from meshlint.config.hydra.documents import Document, Entry, direct, load
 from meshlint.config.hydra.flatten import Hole
@@ -18,6 +18,7 @@ from meshlint.config.hydra.items import EMPTY_SECTION, Marking, Section, embed
 from meshlint.config.surface import Context
 from meshlint.config.value import Kind, Origin, unknown
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.sources.tree import Reader, Unreadable
 
 MAX_CONFIGS = 300

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from meshlint.config.hydra.items import EMPTY_SECTION, Marking, Repeated, Section, built
 from meshlint.config.launch import Write
 from meshlint.config.surface import Context
 from meshlint.config.value import Kind, Origin, unknown
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.sources.tree import Reader, Text, Unreadable
 from meshlint.sources.yaml import Node, parse
 

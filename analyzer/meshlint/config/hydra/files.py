@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from meshlint.config.hydra.app import Application, Settings, settings
 from meshlint.config.hydra.compose import Folder
@@ -13,6 +12,7 @@ from meshlint.config.launch import Launch
 from meshlint.config.surface import Context
 from meshlint.config.value import Value
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.sources.tree import Reader, Unreadable
 
 

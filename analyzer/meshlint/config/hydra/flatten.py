@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 from meshlint.config.hydra.interpolation import Path, Resolver
@@ -10,6 +10,7 @@ from meshlint.config.hydra.items import MISSING, Item, Leaf, Listing, Section
 from meshlint.config.launch import Write
 from meshlint.config.surface import Context
 from meshlint.config.value import State, Value, unknown
+from meshlint.records import dataclass
 
 MAX_WRITES = 20_000
 """Writes of one launch; a config beyond is cut, and what it would write is unknown."""

@@ -6,10 +6,10 @@ recognised and refused with the reason; so is text that Hydra itself would refus
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from meshlint.config.value import Data
+from meshlint.records import dataclass
 
 MAX_CHARS = 100_000
 MAX_DEPTH = 50

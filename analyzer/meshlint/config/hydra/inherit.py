@@ -7,7 +7,6 @@ section marked `_override_: true` replaces the base's section instead of joining
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
 
 from meshlint.config.hydra.documents import load
 from meshlint.config.hydra.flatten import Hole
@@ -16,6 +15,7 @@ from meshlint.config.hydra.items import EMPTY_SECTION, Leaf, Marking, Section, s
 from meshlint.config.surface import Context, Problem
 from meshlint.config.value import Kind, Origin, unknown
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.sources.tree import Reader, Unreadable
 
 MAX_DEPTH = 20

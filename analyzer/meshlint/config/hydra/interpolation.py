@@ -7,13 +7,13 @@ reference follows. What calls a custom resolver, or reads what is not there, is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import lru_cache
 
 from meshlint.config.hydra.grammar import NotParsed, scalar
 from meshlint.config.hydra.items import MISSING, Item, Leaf, Listing, Section, child, listing, merge, section
 from meshlint.config.value import EMPTY, Data, Origin, State, Value, unknown
+from meshlint.records import dataclass
 
 MAX_DEPTH = 40
 MAX_STEPS = 200_000

@@ -7,10 +7,11 @@ that inherit from one base cost little.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from meshlint.config.value import Data, Kind, Origin, State, Value
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.sources.yaml import MAX_WALK, Node
 
 MISSING = "???"

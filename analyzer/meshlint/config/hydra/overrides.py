@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from meshlint.config.command import Word
 from meshlint.config.hydra.flatten import Hole
@@ -12,6 +11,7 @@ from meshlint.config.hydra.interpolation import merged
 from meshlint.config.hydra.items import Item, Leaf, Section, listing, section, update
 from meshlint.config.value import Kind, Origin, State, Value, unknown
 from meshlint.place import Span
+from meshlint.records import dataclass
 
 NOWHERE = Span("<command line>", 1)
 

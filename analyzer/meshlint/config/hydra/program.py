@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import posixpath
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from meshlint.config.command import Command, Word
 from meshlint.config.surface import Context
+from meshlint.records import dataclass
 from meshlint.sources.tree import Reader, Unreadable
 
 _PYTHONS = ("python", "python3", "pypy3")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from meshlint.config.python.machine import CallSite
@@ -21,6 +21,7 @@ from meshlint.config.python.values import (
     sequence,
 )
 from meshlint.config.value import Data
+from meshlint.records import dataclass
 
 if TYPE_CHECKING:
     from meshlint.config.python.calls import Calls

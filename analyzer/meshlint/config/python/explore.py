@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from meshlint.config.launch import Branch
@@ -14,6 +14,7 @@ from meshlint.config.python.program import Module, Program
 from meshlint.config.python.statements import Statements
 from meshlint.config.python.values import ClassVal, Func, Leaf, Record, Seq, Site, Unknown, Unset, Val
 from meshlint.config.value import Data
+from meshlint.records import dataclass
 from meshlint.sources.python import Source, uncollected
 
 MAX_VARIANTS = 16

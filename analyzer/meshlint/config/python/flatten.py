@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 
 from meshlint.config.launch import Write
@@ -24,6 +24,7 @@ from meshlint.config.python.values import (
     origins_of,
 )
 from meshlint.config.value import Data, Kind, Origin, State, Value, unknown, written
+from meshlint.records import dataclass
 
 MAX_ROWS = 3_000
 MAX_LEVELS = 6

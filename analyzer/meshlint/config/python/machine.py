@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from meshlint.config.python.program import Module, Program
@@ -25,6 +25,7 @@ from meshlint.config.python.values import (
     origins_of,
 )
 from meshlint.config.value import Data, Kind, Origin
+from meshlint.records import dataclass
 
 MAX_STEPS = 60_000
 """Expressions and statements of one run."""

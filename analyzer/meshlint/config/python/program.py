@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path, PurePosixPath
 
 from meshlint.config import installed
 from meshlint.config.python.values import Val
 from meshlint.config.surface import Context
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.sources.python import Source, parse
 from meshlint.sources.tree import Tree, Unreadable
 

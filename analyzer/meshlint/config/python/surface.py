@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from meshlint.config.launch import Launch, Write
@@ -15,6 +15,7 @@ from meshlint.config.python.program import Module, Program, functions, program_o
 from meshlint.config.surface import Context
 from meshlint.config.value import Value, unknown
 from meshlint.place import Span
+from meshlint.records import dataclass
 
 ENVIRONMENT = "env_vars."
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from meshlint.config.value import Data, Origin
 from meshlint.place import Span
+from meshlint.records import dataclass
 
 if TYPE_CHECKING:
     from meshlint.config.python.machine import Frame

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from meshlint.config.command import Word
 from meshlint.config.python.program import Program
 from meshlint.config.python.values import Piece
 from meshlint.config.value import Origin
 from meshlint.place import Span
+from meshlint.records import dataclass
 
 MAX_WORDS = 4_000
 

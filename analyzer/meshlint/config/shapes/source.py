@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from meshlint.config.shapes import hub
@@ -12,6 +12,7 @@ from meshlint.config.shapes.table import by_name
 from meshlint.config.surface import Context
 from meshlint.config.value import HOLE, Data, Kind, Origin, State, Value, unknown
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.sources.tree import Tree, Unreadable
 
 FIELDS: frozenset[str] = frozenset(

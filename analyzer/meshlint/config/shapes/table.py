@@ -8,10 +8,11 @@ names (`meshlint.config.fields`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
 from meshlint.config.value import Data
+from meshlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

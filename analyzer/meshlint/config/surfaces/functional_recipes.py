@@ -7,10 +7,10 @@ so; a product may give nodes or GPUs of its own (`tests/test_utils/python_script
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from meshlint.config.surface import Context
 from meshlint.config.value import Kind, Origin, Value, derived_from, unknown, written
+from meshlint.records import dataclass
 from meshlint.sources.tree import Text, Unreadable
 from meshlint.sources.yaml import Node, parse
 

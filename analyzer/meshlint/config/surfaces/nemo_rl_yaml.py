@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from meshlint.config.commands.nemo_rl import (
@@ -29,6 +29,7 @@ from meshlint.config.hydra.items import Section
 from meshlint.config.launch import Launch
 from meshlint.config.surface import Context
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.sources.tree import Text, Unreadable
 from meshlint.sources.yaml import parse
 

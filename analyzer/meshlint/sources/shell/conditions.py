@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from meshlint.records import dataclass
 from meshlint.sources.shell import arithmetic, pattern
 from meshlint.sources.shell.document import Mark
 from meshlint.sources.shell.state import Shell

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from meshlint.place import Span
+from meshlint.records import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

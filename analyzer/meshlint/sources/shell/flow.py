@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from meshlint.records import dataclass
 from meshlint.sources.shell.document import Document, Mark, parse_around_faults, parser
 from meshlint.sources.shell.state import CHARACTERS, Exhausted, Shell, State, Var, guard
 from meshlint.sources.shell.term import (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from meshlint.records import dataclass
 from meshlint.sources.shell.document import Mark
 from meshlint.sources.shell.numbers import arithmetic_range
 from meshlint.sources.shell.state import Shell, Var

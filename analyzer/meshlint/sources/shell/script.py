@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.sources.shell import slurm
 from meshlint.sources.shell.capture import captured
 from meshlint.sources.shell.document import Document, Mark

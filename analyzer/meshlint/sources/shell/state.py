@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.sources.shell.document import Document, Mark
 from meshlint.sources.shell.term import (
     Atoms,

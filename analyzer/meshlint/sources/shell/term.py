@@ -8,9 +8,10 @@ command is asked for its words are choices resolved, one variant for each way th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
+from meshlint.records import dataclass
 from meshlint.sources.shell.document import Document, Mark, Spot
 
 MAX_USES = 4

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from meshlint.place import Span
+from meshlint.records import dataclass
 from meshlint.sources.shell.document import Spot
 from meshlint.sources.shell.state import Reached, State, guard
 from meshlint.sources.shell.state import nodes as open_conds
