@@ -52,6 +52,7 @@ from meshlint.protocol.values import (
     Phi,
     RanksOf,
     Seq,
+    Share,
     V,
     Work,
     facts_of,
@@ -300,6 +301,9 @@ class Walker:
             trip = stop if start is self.values.lit(0) else self.values.arithmetic("-", stop, start)
             return trip, self.domain.of(self.domain.number(key + " variable"))
         if isinstance(sequence.data, Seq):
+        if isinstance(sequence.data, Share):
+            element = V(self.domain.opaque(key + " element", (expr,)), text=f"{sequence.text}[]")
+            return self.count_of(sequence.data), element
             trip = self.values.lit(len(sequence.data.items))
             return trip, self.domain.unknown(key + " element", nonnull=True)
         trip = self.domain.opaque(key + " count", (expr,), count=True)
@@ -309,8 +313,39 @@ class Walker:
         return trip, element
 
     def s_while(self, node: Node) -> bool:
+    def count_of(self, share: Share) -> Expr:
+        """Give how many elements a share has: of a sequence of any length, unless that is seen to be evened out."""
+        values = self.values
+        whole = values.atom(f"len(#{share.whole})", Origin.CONFIG, count=True, weak=True)
+        left = values.arithmetic("+", values.arithmetic("-", whole, share.start), values.arithmetic("-", share.step, 1))
+        return values.arithmetic("max", 0, values.arithmetic("//", left, share.step))
+
+    def steps_of(self, node: Node) -> Expr | None:
+        """Give the rounds of `while left > stop: ...; left -= step`, where `left` is computed from coordinates."""
+        test = node[2]
+        if test[0] == "N":
+            test = ("Q", (">",), test, (("C", 0),))
+        if test[0] != "Q" or len(test[1]) != 1 or test[1][0] not in (">", "<") or test[2][0] != "N":
+            return None
+        down = test[1][0] == ">"
+        step = _stepped(node[3], test[2], "-" if down else "+")
+        if step is None:
+            return None
+        first, last = self.domain.numeric(self.eval(test[2])), self.domain.numeric(self.eval(test[3][0]))
+        if not (_numeric(first) and _numeric(last)) or atoms_in(first) or atoms_in(last):
+            return None
+        if not first.var | last.var:
+            return None
+        values = self.values
+        left = values.arithmetic("-", first, last) if down else values.arithmetic("-", last, first)
+        rounds = values.arithmetic("//", values.arithmetic("+", left, step - 1), step) if step > 1 else left
+        return values.arithmetic("max", 0, rounds)
+
         """A loop with a condition."""
         condition = self.domain.truth(self.eval(node[2]))
+        counted = self.steps_of(node)
+        if counted is not None:
+            return self.loop(counted, node, node[3], node[4], None, None)
         key = self.key("while", node[1])
         if condition.op == "lit" and not condition.args[0]:
             return True
@@ -771,7 +806,20 @@ class Walker:
         if kept is not None:
             return kept
         base, index = self.eval(node[1]), self.eval(node[2])
-        return self.element(base, index)
+        found = self.element(base, index)
+        share = self.share(base, index, node[2])
+        return found if share is None else replace(found, data=share, null=self.no)
+
+    def share(self, base: V, index: V, node: Node) -> Share | None:
+        """Give the share of a slice `[start::step]` whose start differs between ranks, if nothing makes shares equal."""
+        if node[0] != "T" or len(node[1]) != 4 or node[1][3] != ("X",) or not isinstance(index.data, Seq):
+            return None
+        start, stop, step = (self.domain.numeric(item) for item in index.data.items[:3])
+        known_sides = _numeric(start) and _numeric(step) and not atoms_in(start) and not atoms_in(step)
+        if not known_sides or not start.var or step.var or not _is_none(V(stop)) or isinstance(base.data, Seq):
+            return None
+        evened = any(_rounds_up(part) for part in self.frame.definition.body)
+        return None if evened else Share(start, step, base.expr.id)
 
     def keyed(self, node: Node) -> V | None:
         """Read a constant key of a dict that a class holds, if some method stores under that key."""
@@ -1273,10 +1321,10 @@ class Walker:
             atom = values.atom(self.key(text, line), Origin.LOCAL)
             return self.domain.of(atom, text=text)
         if kind == "mesh":
-            return self.mesh(args, kwargs, text)
             if entry.op and group is not None:
                 self.event(entry, group, args, kwargs, node, text)
         if kind == "config":
+            return self.mesh(args, kwargs, text)
             return V(values.atom(text, Origin.CONFIG), Config(text.rpartition(".")[2]), self.no, text=text)
         if kind == "unwrap" and args:
             return args[0]
@@ -1721,6 +1769,44 @@ def _inner(node: Node) -> Node:
 
 
 def _unpacks(phi: Phi, count: int) -> bool:
+def _rounds_up(node: Any) -> bool:
+    """Say whether lowered code divides or takes a rest: shares of a sequence may be made equal by it."""
+    if not isinstance(node, tuple):
+        return False
+    if node[:1] in (("M",), ("aug",)) and ("%" in node or "//" in node):
+        return True
+    return any(_rounds_up(part) for part in node)
+
+
+def _stepped(body: tuple[Node, ...], name: Node, op: str) -> int | None:
+    """Give the constant by which a loop body changes a name, if it does so once, in every round, and in no other way."""
+    found: int | None = None
+    for node in body:
+        if node[0] == "aug" and node[2] == name:
+            if found is not None or node[3] != op or node[4][0] != "C" or type(node[4][1]) is not int or node[4][1] < 1:
+                return None
+            found = node[4][1]
+        elif _changes(node, name) or node[0] == "continue" or _jumps((node,)):
+            return None
+    return found
+
+
+def _changes(node: Any, name: Node) -> bool:
+    """Say whether lowered code binds a name."""
+    if not isinstance(node, tuple) or not node:
+        return False
+    targets = {"assign": 2, "aug": 2, "for": 2, "with": 2, "W": 1}.get(node[0] if isinstance(node[0], str) else "")
+    if targets is not None and len(node) > targets and _mentions(node[targets], name):
+        return True
+    return any(_changes(part, name) for part in node)
+
+
+def _mentions(node: Any, name: Node) -> bool:
+    if not isinstance(node, tuple):
+        return node == name[1]
+    return node == name or any(_mentions(part, name) for part in node)
+
+
     """Say whether both sides of a joined value are known sequences of a length."""
     sides = (phi.then.data, phi.otherwise.data)
     return all(isinstance(side, Seq) and len(side.items) == count for side in sides)
