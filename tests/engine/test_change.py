@@ -73,6 +73,26 @@ def test_words_alone_pass_in_silence(checkout: Path, meshlint: CommandLine) -> N
     assert (run.status, run.out, run.err) == (0, "", "")
 
 
+def test_the_side_before_is_judged_only_where_there_is_something_to_compare(
+    checkout: Path, meshlint: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged: list[frozenset[str]] = []
+    from meshlint.engine import change
+
+    real = change.judged
+    monkeypatch.setattr(change, "judged", lambda scope, options: judged.append(scope.named) or real(scope, options))
+    (checkout / "README.md").write_text("words\n")
+    git(checkout, "add", ".")
+    meshlint("check", "--diff", "HEAD")
+    assert judged == []
+    (checkout / "run.sh").write_text(script("--recompute-granularity selective"))
+    meshlint("check", "--diff", "HEAD")
+    assert judged == [frozenset({"README.md", "run.sh"})]
+    (checkout / "run.sh").write_text(script(FAULT))
+    assert meshlint("check", "--diff", "HEAD").status == 1
+    assert len(judged) == 3
+
+
 def test_no_change_tells_nothing(checkout: Path, meshlint: CommandLine) -> None:
     run = meshlint("check", "--diff", "HEAD", "--format", "concise")
     assert (run.status, run.out) == (0, "")

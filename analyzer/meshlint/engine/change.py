@@ -56,7 +56,7 @@ def check_change(paths: Sequence[str], options: Options, asked: Asked) -> Report
         return Report(__version__)
     try:
         patch = _shown(read_patch(text), top, scope)
-        if all(path.endswith(PROSE) for change in patch.files for path in (change.path, change.before)):
+        if all((path or PROSE[0]).endswith(PROSE) for change in patch.files for path in (change.path, change.before)):
             return Report(__version__, files=len(patch.paths))
         contents = undo(patch, Tree(scope.root, scope.roots))
     except PatchError as error:
