@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Any
 
 from meshlint.engine.packs import packs
@@ -208,7 +209,7 @@ def _stat(path: str) -> tuple[int, int, int, int] | None:
         found = os.stat(path)  # noqa: PTH116 - thousands of them
     except (OSError, ValueError):
         return None
-    if os.path.isdir(path):  # noqa: PTH112
+    if S_ISDIR(found.st_mode):
         return (0, found.st_mtime_ns, 0, found.st_ino)
     return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 

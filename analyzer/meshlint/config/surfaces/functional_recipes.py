@@ -50,25 +50,44 @@ Sites = Mapping[tuple[str, str], tuple[Site, ...]]
 """Sites by model folder and test case."""
 
 
-def sites(tests: str, context: Context) -> Sites:
-    """Give the sites of all recipes of a `tests` folder, read once a run."""
-    key = f"{SURFACE}:{tests}"
+def sites(tests: str, case: tuple[str, str], context: Context) -> tuple[Site, ...]:
+    """Give where a test case (model folder, name) runs, by the recipes of a `tests` folder that speak of it.
+
+    Each recipe is read once a run, and only if a case that is asked about stands in it.
+    """
+    found: list[Site] = []
+    for path in _recipes(f"{tests}{FOLDER}", context):
+        try:
+            text = context.tree.read(path)
+        except Unreadable:
+            continue
+        if case[1] in text.text:
+            found += _recipe(text, context).get(case, ())
+    return tuple(found)
+
+
+def _recipes(folder: str, context: Context) -> tuple[str, ...]:
+    key = f"{SURFACE}:{folder}"
     known = context.shared.get(key)
+    if not isinstance(known, tuple):
+        known = tuple(p for p in context.files if p.startswith(folder) and p.endswith((".yaml", ".yml")))
+        context.shared[key] = known
+    return known
+
+
+def _recipe(text: Text, context: Context) -> Sites:
+    known = context.shared.get(f"{SURFACE}={text.path}")
     if isinstance(known, dict):
         return known
     found: dict[tuple[str, str], tuple[Site, ...]] = {}
-    prefix = f"{tests}{FOLDER}"
-    for path in context.files:
-        if path.startswith(prefix) and path.endswith((".yaml", ".yml")):
-            for case, site in _recipe(path, context):
-                found[case] = (*found.get(case, ()), site)
-    context.shared[key] = found
+    for case, site in _sites(text):
+        found[case] = (*found.get(case, ()), site)
+    context.shared[f"{SURFACE}={text.path}"] = found
     return found
 
 
-def _recipe(path: str, context: Context) -> Iterator[tuple[tuple[str, str], Site]]:
+def _sites(text: Text) -> Iterator[tuple[tuple[str, str], Site]]:
     try:
-        text = context.tree.read(path)
         documents = parse(text)
     except Unreadable:
         return

@@ -96,7 +96,7 @@ def _sites(path: str, context: Context) -> list[tuple[str, Site | None]]:
     if not found or len(parts) < 3:
         return [("", None)]
     by_world: dict[Data, Site] = {}
-    for site in sites(tests, context).get((parts[0], parts[1]), ()):
+    for site in sites(tests, (parts[0], parts[1]), context):
         by_world.setdefault(site.world.data, site)
     if len(by_world) < 2:
         return [("", next(iter(by_world.values()), None))]
