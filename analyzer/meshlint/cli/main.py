@@ -14,6 +14,7 @@ from meshlint import __version__
 
 VERBS = {
     "baseline": "Keep what is known out of what is told.",
+    "card": "Show what each launch comes to, and whether it may go.",
     "check": "Judge the launches and the code under PATH.",
     "config": "Show the effective config of each launch, and where it was written.",
     "explain": "Explain a rule.",

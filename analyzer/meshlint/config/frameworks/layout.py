@@ -44,3 +44,51 @@ def _times(text: str, at: int) -> tuple[int, int]:
     while text[at : at + 1] == "*" and end < len(text) and "0" <= text[end] <= "9":
         end += 1
     return (min(int(text[at + 1 : end][:6]), MAX_STAGES + 1), end) if end > at + 1 else (1, at)
+
+
+MARKS: tuple[tuple[str, str], ...] = (("E", "embedding"), ("m", "prediction layer"), ("L", "loss"))
+"""The marks of a layout beside `t`, a layer, and what they stand for."""
+_NAMES = {"embedding": "E", "decoder": "t", "mtp": "m", "loss": "L"}
+MAX_MARKS = 50_000
+"""Marks of a layout that is written out."""
+
+
+def layout_rows(layout: object) -> tuple[str, ...]:
+    """Give the marks of each stage of a layout, a text or lists of names; empty where it cannot be read.
+
+    `Et*3|(tt|)*2mL` is `Ettt`, `tt`, `tt`, `mL`.
+    """
+    if isinstance(layout, str):
+        text = _written_out(layout.replace(",", "").strip("'\" "))
+        return () if text is None else tuple(text.split("|"))
+    if not isinstance(layout, tuple | list):
+        return ()
+    rows = [_row(row) for row in layout]
+    return tuple(row for row in rows if row is not None) if None not in rows else ()
+
+
+def _row(row: object) -> str | None:
+    if not isinstance(row, tuple | list) or len(row) > MAX_MARKS:
+        return None
+    marks = [_NAMES.get(str(name).strip().lower()) for name in row]
+    return None if None in marks else "".join(mark for mark in marks if mark is not None)
+
+
+def _written_out(text: str) -> str | None:
+    """Write out the repetitions of a layout; None for anything else than marks, and where it grows too long."""
+    parts: list[str] = [""]
+    at = 0
+    while at < len(text):
+        mark = text[at]
+        at += 1
+        if mark == "(" and len(parts) == 1:
+            parts.append("")
+            continue
+        unit = parts.pop() if mark == ")" and len(parts) > 1 else mark
+        if any(one not in "EtmL|" for one in unit):
+            return None
+        times, at = _times(text, at)
+        if len(parts[-1]) + len(unit) * times > MAX_MARKS:
+            return None
+        parts[-1] += unit * times
+    return parts[0] if len(parts) == 1 else None

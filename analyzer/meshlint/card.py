@@ -1,0 +1,171 @@
+"""What a launch card says, as plain values: the config room works it out, reports print it.
+
+An `Item` is one thing that a card tells: its data, or the reason why it is not known. Where open versions of a library
+give different data, a line of a card holds an item for each, with the releases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from meshlint.finding import Coverage, Finding, LaunchRef
+from meshlint.place import Span
+from meshlint.records import dataclass
+
+GO = "GO"
+NO_GO = "NO-GO"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that a card tells.
+
+    `reason` says why the data is not known, and is empty where it is; `note` how the data comes about; `written` are
+    the places that say it; `unless` names what would override it at launch; `versions` the releases that it holds on,
+    where others say something else.
+    """
+
+    data: Any = None
+    reason: str = ""
+    note: str = ""
+    written: tuple[Span, ...] = ()
+    unless: tuple[str, ...] = ()
+    versions: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Say whether there is data."""
+        return not self.reason
+
+
+Line = tuple[Item, ...]
+"""A line of a card: one item, or several that hold on different releases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The process groups over some dims: how many of how many ranks, the ranks of the first, and over how many nodes.
+
+    `nodes` is the most that one of them spans, and None where that is not known.
+    """
+
+    name: str
+    size: int
+    count: int
+    first: tuple[int, ...]
+    nodes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The layers that a pipeline rank holds, one number for each of its model chunks, and what else stands there."""
+
+    chunks: tuple[int, ...]
+    beside: tuple[str, ...] = ()
+
+    @property
+    def layers(self) -> int:
+        """Give the layers of all chunks."""
+        return sum(self.chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One optimizer step: samples in all, of a micro-batch, replicas, and micro-batches that each of them runs.
+
+    Micro-batches that are cut by tokens have no number of samples, and their `count` hangs on the data; `tokens` is
+    then the most that one holds on a rank, where that is given. `replicas` is None where the ranks are not known.
+    """
+
+    samples: int
+    micro: int | None
+    replicas: int | None
+    count: int | None
+    by_tokens: bool = False
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pad:
+    """A length that has to be a multiple of something: what it is, what it is a multiple of, and what is wanted.
+
+    `given` is None where nothing pads it; `by` says who does, `how` how the wanted multiple comes about.
+    """
+
+    what: str
+    given: int | None
+    wanted: int
+    how: str
+    by: str = ""
+    is_length: bool = False
+    """Whether `given` is the length itself, not a multiple to which lengths are padded."""
+
+    @property
+    def fits(self) -> bool:
+        """Say whether every length is a multiple of what is wanted."""
+        return self.given % self.wanted == 0 if self.given is not None else self.wanted == 1
+
+
+@dataclass(frozen=True, slots=True)
+class RoleCard:
+    """The card of one role of a launch; launches of one model have a single role without a name.
+
+    `sizes` are the parallel sizes by their short names (tp, cp, dp, pp, vpp, etp, ep, edp), in this order.
+    """
+
+    name: str
+    ranks: Line
+    nodes: Line
+    per_node: Line
+    sizes: Mapping[str, Line]
+    order: Line
+    groups: Line
+    expert_groups: Line
+    stages: Line
+    step: Line
+    length: Line
+    pads: Line
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """What the card of a launch says under one choice of its undecided conditions, each as text."""
+
+    where: tuple[str, ...]
+    roles: tuple[RoleCard, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A library's releases that are judged, and what says so; `pin` is empty where nothing does."""
+
+    library: str
+    releases: str
+    pin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """The card of one launch.
+
+    `findings` are those that count on this launch, `silenced` how many are suppressed or in a baseline; `undecided`
+    says why no role is known, where none is.
+    """
+
+    launch: LaunchRef
+    framework: str
+    entry: str
+    variants: tuple[Variant, ...]
+    findings: tuple[Finding, ...]
+    coverage: Coverage
+    versions: tuple[Version, ...] = ()
+    silenced: int = 0
+    undecided: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """Give NO-GO where an error is found, else GO."""
+        return NO_GO if any(finding.severity.value == "error" for finding in self.findings) else GO

@@ -1,0 +1,127 @@
+"""Layers of each pipeline stage, as megatron-core lays them out."""
+
+from __future__ import annotations
+
+from meshlint.card import Item, Stage
+from meshlint.config.card.ranks import PP, VPP, places, unless
+from meshlint.config.effective import EffectiveConfig, Unjudged
+from meshlint.config.framework import Window
+from meshlint.config.frameworks.layout import MARKS, layout_rows
+from meshlint.config.sizes import CORE, positive
+
+LAYERS = "num_layers"
+LAYOUT = "pipeline_model_parallel_layout"
+PATTERN = "hybrid_layer_pattern"
+FIRST, LAST = "num_layers_in_first_pipeline_stage", "num_layers_in_last_pipeline_stage"
+EMBEDDING, LOSS = "account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split"
+MTP = "mtp_num_layers"
+MAX_STAGES = 4096
+
+COUNTED_TOGETHER = Window(
+    CORE,
+    since="0.12",
+    says="an embedding or a loss that counts shares its stage with layers",
+    source="megatron/core/transformer/transformer_block.py:143-203 at core_v0.16.1; core_v0.11.0 gives it a stage",
+)
+
+
+def stages(config: EffectiveConfig) -> Item:
+    """Tell the layers of each stage, and of each model chunk in it."""
+    pp = positive(config, PP)
+    if config.habit("lays_out_stages") and pp > 1:
+        raise Unjudged(PP, f"{config.framework.title} lays the layers out itself")
+    if pp > MAX_STAGES:
+        raise Unjudged(PP, f"meshlint lists at most {MAX_STAGES:,} stages")
+    if config.data(LAYOUT):
+        return _written(config, pp)
+    for name in ("encoder_num_layers", "decoder_num_layers"):
+        if pp > 1 and config.data(name) is not None:
+            raise Unjudged(name, "an encoder and a decoder are split by rules of their own")
+    pattern = config.data(PATTERN) if pp > 1 and config.data("is_hybrid_model") else None
+    if isinstance(pattern, str) and "|" in pattern:
+        return _of_pattern(config, pattern, pp)
+    held = _uneven(config, pp) if any(config.data(name) is not None for name in (FIRST, LAST)) else _even(config, pp)
+    layers = config.value(LAYERS)
+    return Item(_with_ends(config, held), written=places(layers), unless=unless(layers, config.value(PP)))
+
+
+def _written(config: EffectiveConfig, pp: int) -> Item:
+    """Read a layout: stage k of chunk v stands at v * pp + k.
+
+    Source: core_v0.16.1 transformer/pipeline_parallel_layer_layout.py, `__init__` and `parse_str_to_list`.
+    """
+    value = config.need(LAYOUT)
+    rows = layout_rows(value.data)
+    if not rows or len(rows) % pp:
+        raise Unjudged(LAYOUT, f"its stages cannot be read, or are no multiple of {PP} = {pp}")
+    return Item(
+        tuple(_stage(rows[place::pp]) for place in range(pp)), note="the layout that is written", written=places(value)
+    )
+
+
+def _stage(chunks: tuple[str, ...]) -> Stage:
+    marks = "".join(chunks)
+    beside = tuple(
+        name if marks.count(mark) == 1 else f"{marks.count(mark)} {name}" for mark, name in MARKS if mark in marks
+    )
+    return Stage(tuple(chunk.count("t") for chunk in chunks), beside)
+
+
+def _of_pattern(config: EffectiveConfig, pattern: str, pp: int) -> Item:
+    """Read a hybrid pattern with stages; what stands behind a slash is multi-token prediction, on the last one."""
+    rows = tuple(len(part) for part in pattern.split("/", 1)[0].split("|"))
+    if len(rows) % pp:
+        raise Unjudged(PATTERN, f"its {len(rows)} stages are no multiple of {PP} = {pp}")
+    held = [Stage(rows[place::pp]) for place in range(pp)]
+    return Item(
+        _with_ends(config, held), note="the stages of the hybrid pattern", written=places(config.value(PATTERN))
+    )
+
+
+def _uneven(config: EffectiveConfig, pp: int) -> list[Stage]:
+    """Give the first and the last stage their own layers, the others equal ones (transformer_block.py:103-146)."""
+    layers, first, last = positive(config, LAYERS), config.data(FIRST), config.data(LAST)
+    ends = [number for number in (first, last) if isinstance(number, int)]
+    middle, between = layers - sum(ends), pp - len(ends)
+    if between < 0 or middle < 0 or (between and middle % between) or (not between and middle):
+        raise Unjudged(LAYERS, f"{middle} layers are left for {max(between, 0)} stages between the ends")
+    held = [middle // between] * between if between else []
+    held = [*([first] if first is not None else []), *held, *([last] if last is not None else [])]
+    return [Stage(_chunks(config, number)) for number in held]
+
+
+def _even(config: EffectiveConfig, pp: int) -> list[Stage]:
+    """Give every stage as many layers; the embedding and the loss count as one where they are told to (:147-203)."""
+    layers, counted = positive(config, LAYERS), [name for name in (EMBEDDING, LOSS) if config.data(name)]
+    if counted and pp > 1 and not config.within(COUNTED_TOGETHER):
+        raise Unjudged(counted[0], "before megatron-core 0.12 it takes a stage of its own")
+    total = layers + len(counted) if pp > 1 else layers
+    if total % pp:
+        what = f"{total} layers" if total == layers else f"{layers} layers, and {total - layers} that count as layers,"
+        raise Unjudged(LAYERS, f"{what} are not a multiple of {PP} = {pp}")
+    held = [list(_chunks(config, total // pp)) for _ in range(pp)]
+    if pp > 1 and EMBEDDING in counted:
+        held[0][0] -= 1
+    if pp > 1 and LOSS in counted:
+        held[-1][-1] -= 1
+    return [Stage(tuple(chunks)) for chunks in held]
+
+
+def _chunks(config: EffectiveConfig, layers: int) -> tuple[int, ...]:
+    """Cut the layers of a stage into the chunks of interleaving."""
+    vpp = config.data(VPP)
+    if vpp is None or positive(config, PP) == 1:
+        return (layers,)
+    chunks = positive(config, VPP)
+    if layers % chunks or chunks > MAX_STAGES:
+        raise Unjudged(VPP, f"{layers} layers of a stage are not a multiple of {chunks} chunks")
+    return (layers // chunks,) * chunks
+
+
+def _with_ends(config: EffectiveConfig, held: list[Stage]) -> tuple[Stage, ...]:
+    """Put multi-token prediction layers on the last stage, where they are known."""
+    more = config.value(MTP).data
+    if not isinstance(more, int) or isinstance(more, bool) or more < 1:
+        return tuple(held)
+    what = "prediction layer" if more == 1 else f"{more} prediction layers"
+    return (*held[:-1], Stage(held[-1].chunks, (what,)))
