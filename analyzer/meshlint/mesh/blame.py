@@ -14,7 +14,7 @@ from meshlint.mesh.choose import Facts, expressions, sizes_only
 from meshlint.mesh.dims import Axes
 from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse, truth
 from meshlint.mesh.fast import Prover, divides, varies, weakly
-from meshlint.mesh.gate import Expr, atoms
+from meshlint.mesh.gate import Expr, atoms, shows_apart
 from meshlint.mesh.group import Group
 from meshlint.mesh.segment import condition_of, cut, drop_uniform, project
 from meshlint.mesh.simulate import RUN_CAP, Options, Run, Stuck, Verdict, gate_key, simulate, simulate_on
@@ -174,7 +174,7 @@ def _again(stuck: Stuck, run: Run) -> bool:
 
 def without_adversaries(fault: Fault, run_cap: int) -> bool:
     """Say whether a fault is there too if no unknown function of coordinates is chosen against the program."""
-    if not any(choice.atom.var and not choice.atom.local for choice in fault.run.choices):
+    if not any(_free_function(choice.atom) for choice in fault.run.choices):
         return True
     shared = fault.options.shared | _ways_out(fault.run)
     options = replace(fault.options, adversaries=False, run_cap=run_cap, shared=shared)
@@ -195,7 +195,19 @@ def _ways_out(run: Run) -> frozenset[int]:
             if loops and isinstance(taken.node, Alt) and taken.node.gate.leaves in ("break", "return"):
                 found.setdefault(gate_key(taken.node), (set(), taken.node))[0].add(rank)
     alone = [node for ranks, node in found.values() if len(ranks) < run.mesh.world]
-    return frozenset(atom.id for node in alone for atom in atoms(node.condition) if atom.var and not atom.local)
+    return frozenset(atom.id for node in alone for atom in atoms(node.condition) if _free_function(atom))
+
+
+def _is_local(node: Node) -> bool:
+    """Say whether a node rests on what each rank finds for itself."""
+    if isinstance(node, Op):
+        return any(expr.local for expr in node.agree)
+    return isinstance(node, (Alt, Loop)) and condition_of(node).local
+
+
+def _free_function(atom: Expr) -> bool:
+    """Say whether a fact is an unknown function of coordinates, which may well be alike everywhere."""
+    return bool(atom.var) and not atom.local and not shows_apart(atom)
 
 
 def first_events(terms: Terms, axes: Axes, part: Node) -> tuple[Node, ...]:
@@ -495,7 +507,7 @@ class Judge:
         yield Options(shared=place.asked, run_cap=self.run_cap), "mesh"
         if any(isinstance(node, Op) and node.handle for node in walk(part)):
             yield Options(strict_async=True, shared=place.asked, run_cap=self.run_cap), "async"
-        if any(isinstance(node, (Alt, Loop)) and condition_of(node).local for node in walk(part)):
+        if any(_is_local(node) for node in walk(part)):
             yield Options(free_locals=True, shared=place.asked, run_cap=self.run_cap), "local"
 
     def _rounds(self, term: Node, context: Node, options: Options, grade: str, place: _Place) -> Iterator[Fault]:

@@ -8,7 +8,6 @@ where a size is tested. Dims that the term treats alike count as one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
@@ -17,6 +16,7 @@ from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse,
 from meshlint.mesh.gate import Expr
 from meshlint.mesh.group import Group
 from meshlint.mesh.term import Alt, Loop, Node, Op, walk
+from meshlint.records import dataclass
 
 RANK_CAP = 16
 MESH_CAP = 6

@@ -7,7 +7,7 @@ from meshlint.mesh.choose import parts
 from meshlint.mesh.dims import ALL, Axes, mesh_of
 from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse, truth
 from meshlint.mesh.fast import divides
-from meshlint.mesh.gate import Expr
+from meshlint.mesh.gate import Expr, shows_apart
 from meshlint.mesh.group import Group
 from meshlint.mesh.segment import condition_of, cut
 from meshlint.mesh.term import Alt, Gate, Loop, Node, Op, Site, Terms, walk
@@ -60,7 +60,7 @@ def row(terms: Terms, axes: Axes, fault: Fault) -> Row:
         guards=() if condition is None else _guards(condition)[0],
         guard_masks=() if condition is None else _guards(condition)[1],
         exception=gate is not None and (gate.form in ("except", "finally", "assert") or gate.leaves == "raise"),
-        local=fault.grade == "local" or (condition is not None and condition.local),
+        local=fault.grade == "local" or (condition is not None and (condition.local or shows_apart(condition))),
         loop=isinstance(node, Loop),
         empty_side=node is not None and _empty_side(terms, axes, node),
         composite=any("composite" in op.flags for op in stuck_ops),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlint.mesh.gate import Expr, Origin
+from meshlint.mesh.gate import Expr, Origin, shows_apart
 from meshlint.mesh.run import Options, Run
 from meshlint.records import dataclass
 
@@ -24,7 +24,7 @@ def quantifier(atom: Expr, options: Options) -> bool:
     if atom.id in options.shared:
         return True
     if atom.var:
-        return options.adversaries
+        return options.adversaries or shows_apart(atom)
     return atom.op == "atom" and atom.args[1] is Origin.CONFIG
 
 

@@ -11,7 +11,7 @@ from dataclasses import field
 
 from meshlint.mesh.choose import parts
 from meshlint.mesh.dims import ALL, Axes, Overlap
-from meshlint.mesh.gate import Expr
+from meshlint.mesh.gate import Expr, shows_apart
 from meshlint.mesh.group import Group
 from meshlint.mesh.segment import cut, project
 from meshlint.mesh.term import Alt, Exit, Loop, Node, Op, Opaque, Terms, Wait, breaks, returns, walk
@@ -26,7 +26,7 @@ def divides(condition: Expr, group: Group, axes: Axes) -> bool:
     if not condition.var:
         return False
     if group.unknown:
-        return condition.local or names(condition, group)
+        return condition.local or shows_apart(condition) or names(condition, group)
     if group.lists is not None:
         return True
     return axes.overlap(condition.var, group.dims) is not Overlap.NONE

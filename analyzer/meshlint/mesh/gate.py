@@ -30,6 +30,8 @@ class Origin(str, Enum):
     """A function of the coordinates in `var`, which function is not known: every function must be safe."""
     LOCAL = "local"
     """Free for each rank: data, files, clocks."""
+    APART = "apart"
+    """Free for each setting of the coordinates in `var`, and the program itself shows that they do differ."""
 
 
 @dataclass(slots=True, eq=False)
@@ -163,9 +165,9 @@ class Values:
     def atom(self, key: str, origin: Origin, *, var: int = 0, count: bool = False, weak: bool = False) -> Expr:
         """Make a fact that is not computed: a truth value, or a number if `count`.
 
-        `var` matters for OPAQUE (a function of those coordinates); LOCAL is always ALL, the others are uniform.
+        `var` matters for OPAQUE (a function of those coordinates) and APART; LOCAL is ALL, the others are uniform.
         """
-        if origin is not Origin.OPAQUE:
+        if origin is not Origin.OPAQUE and origin is not Origin.APART:
             var = ALL if origin is Origin.LOCAL else 0
         asked = (key, id(origin), count, var, weak)  # the hash of a member is slow
         found = self._table.get(asked)
@@ -293,6 +295,11 @@ class Values:
             return self.arithmetic(expr.op, *args)
         parts = tuple(arg for arg in args if isinstance(arg, Expr))
         return self._make(expr.op, args, *_merged(parts))
+
+
+def shows_apart(expr: Expr) -> bool:
+    """Say whether something inside of an expression is shown to differ between ranks by the program itself."""
+    return bool(expr.origins & ORIGIN_BITS[Origin.APART])
 
 
 def _number(parts: tuple[Any, ...]) -> int:

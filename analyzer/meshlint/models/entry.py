@@ -41,7 +41,8 @@ class Entry:
     `group` gives position and keyword of the group argument, -1 for none; without the argument an event is on `dims`.
     `op` names the event; `root` the source argument and `root_is` what it counts in; `payload` the argument that
     carries the data; `agree` arguments whose values must agree between ranks. `composite` marks an event that stands
-    for many. `off` is a keyword that, if true, leaves no event. `source` says where this can be checked.
+    for many. `off` is a keyword that, if true, leaves no event. `differs` marks a local value that is sure to differ
+    somewhere. `source` says where this can be checked.
     """
 
     names: tuple[str, ...]
@@ -66,6 +67,7 @@ class Entry:
     members: str = ""
     identity: str = ""
     off: str = ""
+    differs: bool = False
 
 
 def under(prefixes: Iterable[str], entries: Iterable[Entry]) -> tuple[Entry, ...]:
@@ -91,7 +93,7 @@ _FIELDS = {
     "names": tuple, "kind": str, "source": str, "dims": tuple, "op": str, "group": tuple, "root": tuple,
     "payload": tuple, "effect": str, "composite": bool, "creates": bool, "object_form": bool, "asynchronous": str,
     "place": str, "attribute": bool, "weak": bool, "group_root": str, "members": str, "identity": str,
-    "off": str,
+    "off": str, "differs": bool,
 }  # fmt: skip
 
 

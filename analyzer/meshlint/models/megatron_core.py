@@ -162,4 +162,10 @@ WRAPPERS = (
           "megatron/core/utils.py, core_v0.16.1"),
 )  # fmt: skip
 
-ENTRIES = (*_PARALLEL_STATE, *_GETTERS, *COLLECTION, *_EMBEDDING, *WRAPPERS)
+_SHARDED = (
+    Entry(("main_param",), "local", "megatron/core/optimizer/distrib_optimizer.py:576 at core_v0.16.1",
+          dims=("dp", "cp"), attribute=True),
+)  # fmt: skip
+"""Attributes that the distributed optimizer leaves None where another rank holds the shard."""
+
+ENTRIES = (*_SHARDED, *_PARALLEL_STATE, *_GETTERS, *COLLECTION, *_EMBEDDING, *WRAPPERS)

@@ -10,7 +10,7 @@ ENTRIES = (
     Entry(("time.time", "time.perf_counter", "time.monotonic"), "local",
           "the clock: https://docs.python.org/3/library/time.html"),
     Entry(("socket.gethostname", "platform.node"), "local",
-          "the host: https://docs.python.org/3/library/socket.html#socket.gethostname"),
+          "the host: https://docs.python.org/3/library/socket.html#socket.gethostname", differs=True),
     Entry(("os.environ", "os.getenv", "os.environ.get"), "config",
           "the environment: https://docs.python.org/3/library/os.html"),
 )  # fmt: skip

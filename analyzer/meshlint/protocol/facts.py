@@ -36,7 +36,7 @@ from __future__ import annotations
 import ast
 import marshal
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 from typing import Any
 
@@ -768,6 +768,17 @@ class _Lowering:
 
 def _end(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
+
+
+def calls(node: object) -> Iterator[Node]:
+    """Give every call in lowered code, in order; nested definitions are not entered."""
+    if not isinstance(node, tuple):
+        return
+    if len(node) == 8 and node[0] == "K":
+        yield node
+    for part in node:
+        if isinstance(part, tuple):
+            yield from calls(part)
 
 
 def dotted(node: Node) -> str:

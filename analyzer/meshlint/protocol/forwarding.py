@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from meshlint.models import names
 from meshlint.models.entry import Entry
 from meshlint.place import Span
-from meshlint.protocol.facts import COLLECTIVE, Definition, Node, dotted
+from meshlint.protocol.facts import COLLECTIVE, Definition, Node, calls, dotted
 from meshlint.protocol.summary import Engine
 from meshlint.records import dataclass
 
@@ -33,17 +33,6 @@ def group_parameters(definition: Definition) -> tuple[str, ...]:
     return tuple(
         p.name for p in definition.params if p.name in ("group", "process_group", "pg") or p.name.endswith("_group")
     )
-
-
-def calls(node: object) -> Iterator[Node]:
-    """Give every call in lowered code, in order; nested definitions are not entered."""
-    if not isinstance(node, tuple):
-        return
-    if len(node) == 8 and node[0] == "K":
-        yield node
-    for part in node:
-        if isinstance(part, tuple):
-            yield from calls(part)
 
 
 def not_forwarded(engine: Engine, path: str, definition: Definition) -> Iterator[Omitted]:

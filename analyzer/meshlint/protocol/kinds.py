@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from meshlint.mesh.dims import ALL
 from meshlint.mesh.gate import Expr
 from meshlint.place import Span
-from meshlint.protocol.facts import Definition, Node, dotted
-from meshlint.protocol.forwarding import calls
+from meshlint.protocol.facts import Definition, Node, calls, dotted
 from meshlint.protocol.roots import Root, function_of
 from meshlint.protocol.summary import Engine, Exhausted
 from meshlint.records import dataclass

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from meshlint.mesh.gate import Origin
 from meshlint.mesh.term import Node as Term
-from meshlint.protocol.facts import COLLECTIVE, Definition, dotted
-from meshlint.protocol.forwarding import calls
+from meshlint.protocol.facts import COLLECTIVE, Definition, calls, dotted
 from meshlint.protocol.summary import Engine
 from meshlint.protocol.values import ClassKey, Func, Instance, V
 from meshlint.records import dataclass

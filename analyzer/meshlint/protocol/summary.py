@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeVar
 
 from meshlint.mesh.gate import Expr, Origin, Values
@@ -24,6 +24,7 @@ from meshlint.protocol.items import Goals, build
 from meshlint.protocol.link import Linker, Target
 from meshlint.protocol.values import ClassKey, Config, Domain, Func, Instance, Klass, V
 from meshlint.protocol.walk import Frame, Walker
+from meshlint.records import dataclass
 
 MAX_NODES = 1500
 """Nodes of a summary; a larger one is opaque for its callers."""

@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from meshlint.mesh.dims import ALL, STANDARD, Axes, leaf_of
-from meshlint.mesh.gate import ORIGIN_BITS, Expr, Origin, Values, show
+from meshlint.mesh.gate import ORIGIN_BITS, Expr, Origin, Values, show, shows_apart
 from meshlint.mesh.group import Group
 from meshlint.models import names as known
 from meshlint.protocol.link import Target
@@ -135,6 +135,13 @@ class Share:
     step: Expr
     whole: int
     """The value number of the sequence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The elements of given data that a mask selects: how many there are differs from rank to rank; `of` by name."""
+
+    of: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,15 +407,22 @@ class Domain:
         """Fold a value number that has grown too large into one opaque atom."""
         if expr.bulk < MAX_EXPR or _size(expr, MAX_EXPR) < MAX_EXPR:
             return expr
-        return self.opaque(f"#{expr.id}", (expr,))
+        return self.opaque(f"#{expr.id}", (expr,), close=True)
 
-    def opaque(self, key: str, parts: tuple[Expr, ...], *, count: bool = False) -> Expr:
-        """Make the value of an unknown function of values: it varies where they vary."""
+    def opaque(self, key: str, parts: tuple[Expr, ...], *, count: bool = False, close: bool = False) -> Expr:
+        """Make the value of an unknown function of values: it varies where they vary.
+
+        A `close` one (a length, an element, a comparison) is free where they are, and shown to differ where they are.
+        """
         var = 0
         for part in parts:
             var |= part.var
         if var == 0:
             return self.values.atom(key, self._origin(parts), count=count)
+        if close and any(map(shows_apart, parts)):
+            return self.values.atom(key, Origin.APART, var=var, count=count)
+        if close and any(part.local for part in parts):
+            return self.values.atom(key, Origin.LOCAL, count=count)
         return self.values.atom(key, Origin.OPAQUE, var=var, count=count, weak=True)
 
     def _origin(self, parts: tuple[Expr, ...]) -> Origin:

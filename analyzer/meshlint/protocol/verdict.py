@@ -8,7 +8,7 @@ the simulation for one root, and nodes of a part.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from meshlint.finding import Confidence, Outcome, Related, Severity
@@ -17,7 +17,7 @@ from meshlint.mesh.choose import Facts
 from meshlint.mesh.classify import Row, call_in_gate_function, code_of, row, size_guards, way_out
 from meshlint.mesh.dims import ALL, Axes
 from meshlint.mesh.draw import draw, traces
-from meshlint.mesh.gate import Origin, atoms, show
+from meshlint.mesh.gate import Origin, atoms, show, shows_apart
 from meshlint.mesh.group import Group
 from meshlint.mesh.pairing import Instead, pairing
 from meshlint.mesh.segment import condition_of
@@ -26,14 +26,15 @@ from meshlint.mesh.skeleton import skeleton
 from meshlint.mesh.term import Alt, Loop, Op, Site, walk
 from meshlint.mesh.term import Node as Term
 from meshlint.place import Span
-from meshlint.protocol.facts import Definition, FileFacts, Node, dotted
-from meshlint.protocol.forwarding import Omitted, calls, not_forwarded, switched_off
+from meshlint.protocol.facts import Definition, FileFacts, Node, calls, dotted
+from meshlint.protocol.forwarding import Omitted, not_forwarded, switched_off
 from meshlint.protocol.kinds import Misfit, makes_groups, misfits
 from meshlint.protocol.link import function_at
 from meshlint.protocol.nones import MIDDLE, may_return_nones, nones
 from meshlint.protocol.roots import Root, function_of, root_term, roots_of
 from meshlint.protocol.stages import STAGE_NAMES, Answer, Differ, Missing, ask, without_pipeline
 from meshlint.protocol.summary import Engine, Exhausted, asks_for_stages
+from meshlint.records import dataclass
 
 RUNS_PER_ROOT = 400
 RUNS_PER_PART = 64
@@ -602,13 +603,14 @@ class Verdicts:
         """Name a group as messages do."""
         if group.unknown:
             return f"`{group.name}`"
-        return group.identity if group.identity and ":" not in group.identity else self.axes.label(group.dims)
         if group.lists is not None:
             return group.name
+        return group.identity if group.identity and ":" not in group.identity else self.axes.label(group.dims)
 
     def _severity(self, fault: Fault, facts: Row, code: str) -> Severity:
         if code == "COL006" or facts.local:
-            return Severity.INFO
+            shown = fault.node is not None and shows_apart(condition_of(fault.node))
+            return Severity.WARNING if shown else Severity.INFO
         sure = not fault.weak and fault.grade == "mesh" and not _guessed(fault)
         return Severity.ERROR if sure else Severity.WARNING
 
@@ -720,7 +722,10 @@ def _guessed(fault: Fault) -> bool:
 def _opaque(node: Alt | Loop) -> bool:
     """Say whether a gate rests on an unknown function of what varies, or on one of several values of an attribute."""
     facts = [atom for atom in atoms(condition_of(node)) if atom.op == "atom"]
-    return any((atom.var and not atom.local) or str(atom.args[0]).endswith(" which") for atom in facts)
+    known = [atom.local or shows_apart(atom) for atom in facts]
+    return any(
+        (atom.var and not free) or str(atom.args[0]).endswith(" which") for atom, free in zip(facts, known, strict=True)
+    )
 
 
 def _outcome(fault: Fault, instead: tuple[Instead, ...]) -> Outcome:

@@ -8,7 +8,7 @@ it. Loop bodies are walked twice. A call of a function that can matter is summar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from meshlint.mesh.dims import ALL
@@ -19,6 +19,7 @@ from meshlint.mesh.term import Gate, Site
 from meshlint.models import names as known
 from meshlint.models.entry import Entry
 from meshlint.place import Span
+from meshlint.protocol.apart import counted_by_all, selecting, selects, written_later
 from meshlint.protocol.facts import Definition, Node, dotted
 from meshlint.protocol.items import (
     AltItem,
@@ -51,12 +52,14 @@ from meshlint.protocol.values import (
     OneOf,
     Phi,
     RanksOf,
+    Selected,
     Seq,
     Share,
     V,
     Work,
     facts_of,
 )
+from meshlint.records import dataclass
 
 if TYPE_CHECKING:
     from meshlint.protocol.summary import Engine
@@ -300,10 +303,10 @@ class Walker:
             start, stop = expr.args[:2]
             trip = stop if start is self.values.lit(0) else self.values.arithmetic("-", stop, start)
             return trip, self.domain.of(self.domain.number(key + " variable"))
-        if isinstance(sequence.data, Seq):
         if isinstance(sequence.data, Share):
             element = V(self.domain.opaque(key + " element", (expr,)), text=f"{sequence.text}[]")
             return self.count_of(sequence.data), element
+        if isinstance(sequence.data, Seq):
             trip = self.values.lit(len(sequence.data.items))
             return trip, self.domain.unknown(key + " element", nonnull=True)
         trip = self.domain.opaque(key + " count", (expr,), count=True)
@@ -312,7 +315,6 @@ class Walker:
             element = self.domain.unknown(key + " element", nonnull=True)
         return trip, element
 
-    def s_while(self, node: Node) -> bool:
     def count_of(self, share: Share) -> Expr:
         """Give how many elements a share has: of a sequence of any length, unless that is seen to be evened out."""
         values = self.values
@@ -341,11 +343,12 @@ class Walker:
         rounds = values.arithmetic("//", values.arithmetic("+", left, step - 1), step) if step > 1 else left
         return values.arithmetic("max", 0, rounds)
 
+    def s_while(self, node: Node) -> bool:
         """A loop with a condition."""
-        condition = self.domain.truth(self.eval(node[2]))
         counted = self.steps_of(node)
         if counted is not None:
             return self.loop(counted, node, node[3], node[4], None, None)
+        condition = self.domain.truth(self.eval(node[2]))
         key = self.key("while", node[1])
         if condition.op == "lit" and not condition.args[0]:
             return True
@@ -808,10 +811,31 @@ class Walker:
         base, index = self.eval(node[1]), self.eval(node[2])
         found = self.element(base, index)
         share = self.share(base, index, node[2])
-        return found if share is None else replace(found, data=share, null=self.no)
+        if share is not None:
+            return replace(found, data=share, null=self.no)
+        if selects(node[2]) and self.given(base):
+            return replace(found, data=Selected(self.path(node[1])))
+        return found
+
+    def given(self, value: V) -> bool:
+        """Say whether a value is data as the function was given it: an argument or an element of a batch."""
+        expr = value.expr
+        if expr.op != "atom" or value.data is not None or "gather" in value.text or "global" in value.text:
+            return False
+        names = {f"{self.frame.definition.qualname}:{param.name}" for param in self.frame.definition.params}
+        return expr.args[0] in names or (expr.args[1] is Origin.CONTRACT and bool(value.label))
+
+    def how_many(self, key: str, value: V, node: Node) -> V | None:
+        """Give a number of elements that differs between ranks; None where nothing says so."""
+        path = self.path(node)
+        if not isinstance(value.data, Selected):
+            return None
+        counted = counted_by_all(self.frame.definition.body, path)
+        atom = self.values.atom(key, Origin.APART if counted else Origin.LOCAL, var=ALL, count=True)
+        return self.domain.of(atom, text=key)
 
     def share(self, base: V, index: V, node: Node) -> Share | None:
-        """Give the share of a slice `[start::step]` whose start differs between ranks, if nothing makes shares equal."""
+        """Give the share of a slice `[start::step]` whose start differs between ranks, if nothing evens shares out."""
         if node[0] != "T" or len(node[1]) != 4 or node[1][3] != ("X",) or not isinstance(index.data, Seq):
             return None
         start, stop, step = (self.domain.numeric(item) for item in index.data.items[:3])
@@ -954,7 +978,7 @@ class Walker:
         first, second = self.domain.numeric(left), self.domain.numeric(right)
         if _numeric(first) and _numeric(second):
             return self.values.compare(op, first, second)
-        return self.domain.opaque(f"#{left.expr.id}{op}#{right.expr.id}", (left.expr, right.expr))
+        return self.domain.opaque(f"#{left.expr.id}{op}#{right.expr.id}", (left.expr, right.expr), close=True)
 
     def equal(self, left: V, right: V) -> Expr:
         """Give `left == right`."""
@@ -975,7 +999,7 @@ class Walker:
         if _numeric(numeric[0]) and _numeric(numeric[1]):
             return self.values.compare("==", *numeric)
         low, high = sorted((first.id, second.id))
-        return self.domain.opaque(f"#{low}==#{high}", (first, second))
+        return self.domain.opaque(f"#{low}==#{high}", (first, second), close=True)
 
     def contains(self, left: V, right: V) -> Expr:
         """Give `left in right`."""
@@ -1191,6 +1215,11 @@ class Walker:
                 if found is not None:
                     return self.called(Func(found[0], found[1], callee), args, kwargs, node)
         name = node[1][2] if node[1][0] == "A" else node[1][1] if node[1][0] == "N" else ""
+        if selecting(name):
+            whole = base if base is not None and not isinstance(base.data, Module) else args[0] if args else None
+            if whole is not None and self.given(whole):
+                found = self.pure(text or name, args, kwargs, base, node)
+                return replace(found, data=Selected(whole.text), null=self.no)
         if isinstance(data, Module) or not isinstance(data, Grp):
             entry = self.engine.models.find(data.target.name if isinstance(data, Module) else text or name)
             if entry is not None:
@@ -1317,20 +1346,29 @@ class Walker:
             index = values.lit(0) if entry.place == "first" else values.arithmetic("-", values.size(group), 1)
             return self.domain.of(values.global_rank(group, index), text=text)
         if kind == "local":
-            line = node[4] if node is not None else 0
-            atom = values.atom(self.key(text, line), Origin.LOCAL)
-            return self.domain.of(atom, text=text)
+            return self.local(entry, node, text)
         if kind == "mesh":
             if entry.op and group is not None:
                 self.event(entry, group, args, kwargs, node, text)
-        if kind == "config":
             return self.mesh(args, kwargs, text)
+        if kind == "config":
             return V(values.atom(text, Origin.CONFIG), Config(text.rpartition(".")[2]), self.no, text=text)
         if kind == "unwrap" and args:
             return args[0]
         if kind == "object":
             return self.domain.unknown(text, nonnull=True, text=text)
         return self.domain.unknown(f"{text}()", text=f"{text}()")
+
+    def local(self, entry: Entry, node: Node | None, text: str) -> V:
+        """Give what a rank finds for itself: a file, a clock, or an attribute that only some ranks along dims have."""
+        values = self.values
+        if entry.dims:
+            none = values.atom(f"{text} is None", Origin.APART, var=self.domain.mask(entry.dims))
+            return V(values.atom(text, Origin.UNKNOWN), None, none, text=text)
+        line = node[4] if node is not None else 0
+        written = node is not None and node[2] and written_later(self.frame.definition.body, node[2][0], line)
+        atom = values.atom(self.key(text, line), Origin.APART if written or entry.differs else Origin.LOCAL, var=ALL)
+        return self.domain.of(atom, text=text)
 
     def modelled_each(
         self, entry: Entry, given: V, args: list[V], kwargs: dict[str, V], node: Node | None, text: str
@@ -1561,9 +1599,12 @@ class Walker:
             args, _ = self.arguments(node)
             parts = (base.expr, *(a.expr for a in args))
             key = f"{name}({','.join(f'#{e.id}' for e in parts)})"
+            many = self.how_many(key, base, node[1][1]) if name in ("numel", "size", "nelement") else None
+            if many is not None:
+                return many
             if base.expr.op == "atom" and base.expr.args[1] is Origin.UNKNOWN:
                 return self.domain.of(self.values.atom(key, Origin.UNKNOWN, count=True))
-            return self.domain.of(self.domain.opaque(key, parts, count=True))
+            return self.domain.of(self.domain.opaque(key, parts, count=True, close=True))
         if name == "get" and node[2]:
             return self.get(base, node)
         if name in ("copy_", "fill_") and node[2]:
@@ -1638,7 +1679,7 @@ class Walker:
         data: Any = None
         if isinstance(base.data, Seq) and name == "append" and len(base.data.items) < 32 and args:
             data = Seq((*base.data.items, args[0]))
-        expr = self.domain.opaque(f"#{base.expr.id}.{name}@{self.frame.path}:{node[4]}", parts)
+        expr = self.domain.opaque(f"#{base.expr.id}.{name}@{self.frame.path}:{node[4]}", parts, close=True)
         self.bind(path, _root(path), V(expr, data, self.no, base.label, base.buf, base.text))
         return self.domain.const(None)
 
@@ -1656,7 +1697,9 @@ class Walker:
         if name == "len" and args:
             if isinstance(args[0].data, Seq):
                 return self.domain.of(self.values.lit(len(args[0].data.items)))
-            return self.domain.of(self.domain.opaque(f"len(#{args[0].expr.id})", (args[0].expr,), count=True))
+            key = f"len(#{args[0].expr.id})"
+            many = self.how_many(key, args[0], node[2][0])
+            return many or self.domain.of(self.domain.opaque(key, (args[0].expr,), count=True, close=True))
         if name == "range" and args:
             numbers = [self.domain.numeric(a) for a in args[:3]]
             if all(_numeric(n) for n in numbers):
@@ -1768,7 +1811,6 @@ def _inner(node: Node) -> Node:
             return node
 
 
-def _unpacks(phi: Phi, count: int) -> bool:
 def _rounds_up(node: Any) -> bool:
     """Say whether lowered code divides or takes a rest: shares of a sequence may be made equal by it."""
     if not isinstance(node, tuple):
@@ -1779,7 +1821,7 @@ def _rounds_up(node: Any) -> bool:
 
 
 def _stepped(body: tuple[Node, ...], name: Node, op: str) -> int | None:
-    """Give the constant by which a loop body changes a name, if it does so once, in every round, and in no other way."""
+    """Give the constant by which a loop body changes a name, if it does so once in every round and not otherwise."""
     found: int | None = None
     for node in body:
         if node[0] == "aug" and node[2] == name:
@@ -1807,6 +1849,7 @@ def _mentions(node: Any, name: Node) -> bool:
     return node == name or any(_mentions(part, name) for part in node)
 
 
+def _unpacks(phi: Phi, count: int) -> bool:
     """Say whether both sides of a joined value are known sequences of a length."""
     sides = (phi.then.data, phi.otherwise.data)
     return all(isinstance(side, Seq) and len(side.items) == count for side in sides)
