@@ -611,6 +611,8 @@ class Verdicts:
         if code == "COL006" or facts.local:
             shown = fault.node is not None and shows_apart(condition_of(fault.node))
             return Severity.WARNING if shown else Severity.INFO
+        if any(expr.local for _, op in fault.stuck.arrived for expr in op.agree):
+            return Severity.INFO
         sure = not fault.weak and fault.grade == "mesh" and not _guessed(fault)
         return Severity.ERROR if sure else Severity.WARNING
 
@@ -712,7 +714,7 @@ def _deep(op: Op) -> str:
 
 def _guessed(fault: Fault) -> bool:
     """Say whether the gate or what is stuck rests on something that is not computed from coordinates."""
-    if any("weak" in op.flags for _, op in fault.stuck.arrived):
+    if any("weak" in op.flags or any(atoms(expr) for expr in op.agree) for _, op in fault.stuck.arrived):
         return True
     if fault.node is None:
         return False

@@ -1526,7 +1526,7 @@ class Walker:
             facts["flags"] = tuple(flags)
         if not _among_members(kwargs):
             lists = [_argument(where, args, kwargs) for where in entry.agree]
-            agree = tuple(v.expr for v in lists if v is not None and v.expr.var and not _oneself(v))
+            agree = tuple(self.whole(v.expr) for v in lists if v is not None and v.expr.var and not _oneself(v))
             if agree:
                 facts["agree"] = agree
         if payload is not None and payload.label:
@@ -1539,6 +1539,10 @@ class Walker:
                 if payload.expr.op != "atom" or payload.expr.args[1] is not Origin.UNKNOWN:
                     facts["value"] = payload.expr
         return facts
+
+    def whole(self, expr: Expr) -> Expr:
+        """Give a value as one fact where it is not computed from coordinates alone: nothing inside explains it away."""
+        return self.domain.opaque(f"#{expr.id}", (expr,), close=True) if atoms_in(expr) else expr
 
     def clear(self, node: Node, dims: int, call: Node, event: tuple[str, Site] | None = None) -> None:
         """Take dims away from a place that was reduced, and from all aliases of its storage."""
