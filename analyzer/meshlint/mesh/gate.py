@@ -32,6 +32,8 @@ class Origin(str, Enum):
     """Free for each rank: data, files, clocks."""
     APART = "apart"
     """Free for each setting of the coordinates in `var`, and the program itself shows that they do differ."""
+    TURN = "turn"
+    """What comes next where each rank may go through the same things in another order."""
 
 
 @dataclass(slots=True, eq=False)
@@ -300,6 +302,11 @@ class Values:
 def shows_apart(expr: Expr) -> bool:
     """Say whether something inside of an expression is shown to differ between ranks by the program itself."""
     return bool(expr.origins & ORIGIN_BITS[Origin.APART])
+
+
+def takes_turns(expr: Expr) -> bool:
+    """Say whether something inside of an expression comes in an order of each rank's own."""
+    return bool(expr.origins & ORIGIN_BITS[Origin.TURN])
 
 
 def _number(parts: tuple[Any, ...]) -> int:

@@ -6,11 +6,13 @@ from meshlint.models.entry import Entry
 
 _MESH = "https://docs.pytorch.org/docs/2.9/distributed.html#devicemesh"
 _DTENSOR = "https://docs.pytorch.org/docs/2.9/distributed.tensor.html"
+_STATES = "https://docs.pytorch.org/docs/2.9/optim.html: states are made as parameters first have gradients"
 _CKPT = "https://docs.pytorch.org/docs/2.9/distributed.checkpoint.html"
 
 ENTRIES = (
     Entry(("init_device_mesh",), "mesh", _MESH, dims=("world",), op="init_device_mesh", creates=True),
     Entry(("DeviceMesh.from_group",), "mesh", _MESH),
+    Entry(("optimizer.state", "optim.state"), "unordered", _STATES, attribute=True),
     Entry(("full_tensor",), "op", _DTENSOR, op="full_tensor", effect="returns", composite=True, weak=True),
     Entry(("distribute_tensor", "distribute_module"), "op", _DTENSOR, op="distribute_tensor", composite=True,
           weak=True),

@@ -16,6 +16,7 @@ from meshlint.records import dataclass
 Kind = Literal[
     "rank", "size", "group", "first", "last", "member", "source", "op", "p2p", "barrier-manager", "gate-decorator",
     "manager", "pure", "local", "mesh", "mesh-dim", "config", "unwrap", "ranks", "object", "yes",
+    "unordered",
 ]  # fmt: skip
 """What calling (or reading) the name gives:
 
@@ -26,7 +27,8 @@ global ranks of the instance; `op`: an event (a collective); `p2p`: matched by p
 context manager that is balanced; `gate-decorator`: the function runs only on the first rank along `dims`; `pure`: a
 function of its arguments without events; `local`: a value that is free for each rank; `mesh`: a device mesh over the
 names given; `config`: an object whose attributes are settings; `unwrap`: gives its first argument; `object`: an object
-that is not None; `yes`: a test that holds wherever there is more than one rank.
+that is not None; `yes`: a test that holds wherever there is more than one rank; `unordered`: elements that
+each rank may find in another order.
 """
 
 Effect = Literal["none", "in-place", "returns", "list"]

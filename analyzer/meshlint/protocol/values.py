@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ClassKey = tuple[str, int]
 
-_UNKNOWN, _CONTRACT = ORIGIN_BITS[Origin.UNKNOWN], ORIGIN_BITS[Origin.CONTRACT]
+_UNKNOWN, _CONTRACT, _TURN = (ORIGIN_BITS[origin] for origin in (Origin.UNKNOWN, Origin.CONTRACT, Origin.TURN))
 
 MAX_EXPR = 40
 """Atoms and operations kept in one value number; a larger one is folded into an opaque atom of the same var."""
@@ -135,6 +135,11 @@ class Share:
     step: Expr
     whole: int
     """The value number of the sequence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unordered:
+    """Elements that each rank may go through in another order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,6 +434,8 @@ class Domain:
         origins = 0
         for part in parts:
             origins |= part.origins
+        if origins & _TURN:
+            return Origin.TURN
         if not origins or origins & _UNKNOWN:
             return Origin.UNKNOWN
         return Origin.CONTRACT if origins & _CONTRACT else Origin.CONFIG

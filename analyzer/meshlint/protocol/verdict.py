@@ -246,7 +246,7 @@ class Verdicts:
                     if known is None or _depth(fault) < _depth(known.fault):
                         best[fault.key] = Found(root, term, fault)
         own = [Standing(*_place(found), self._told(found) if self._stands(found) else None) for found in best.values()]
-        own += self._size_guards(roots)
+        own += [*self._size_guards(roots), *self._turns(roots)]
         early = list(self._early(wanted))
         stages = [*early, *self._stages(roots, {standing.rank[1:] for standing in early})]
         return Part(own, stages, [], [*self.engine.notes, *self.notes])
@@ -442,6 +442,30 @@ class Verdicts:
                     f"{name}|{group}|{guard.op.kind}", name,
                 )  # fmt: skip
                 yield Standing((site.span, "GRP004"), (1, root.path, root.index), fault)
+
+    def _turns(self, roots: list[Root]) -> Iterator[Standing]:
+        """Find events that each rank makes in its own order, in loops of the function itself."""
+        for root in roots:
+            for node in walk(self._known(root)):
+                if not isinstance(node, Loop) or node.gate.form != "unordered" or len(node.gate.site.frames()) > 1:
+                    continue
+                ops = [op for op in walk(node.body) if isinstance(op, Op) and set(op.flags) & {"turn", "turn of group"}]
+                if ops:
+                    yield self._out_of_turn(root, node, next((op for op in ops if "turn of group" in op.flags), ops[0]))
+
+    def _out_of_turn(self, root: Root, node: Loop, op: Op) -> Standing:
+        name = self.engine.linker.definition(root.path, root.index).qualname
+        site = call_in_gate_function(node.gate, op.site)
+        chosen = "turn of group" in op.flags
+        what = "the group is chosen by the element" if chosen else "what is sent is the element's"
+        message = (
+            f"The loop on line {node.gate.site.span.line} goes through its elements in an order that each rank has for "
+            f"itself, and {what}: `{op.kind}` meets that of another element on another rank."
+        )
+        grade = (Severity.WARNING if chosen else Severity.INFO, Confidence.MEDIUM, Outcome.HANG)
+        related = (Related(node.gate.site.span, "the loop"),)
+        fault = CodeFault("COL004", *grade, site.span, message, related, f"{name}|order|{op.kind}", name)
+        return Standing((site.span, "COL004 order"), (1, root.path, root.index), fault)
 
     def _stages(self, roots: list[Root], early: set[tuple[object, ...]]) -> Iterator[Standing]:
         """Ask which packed keys reach which stages, of the functions that send them themselves or by one call."""

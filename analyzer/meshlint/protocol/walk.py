@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from meshlint.mesh.dims import ALL
-from meshlint.mesh.gate import Expr, Origin, show
+from meshlint.mesh.gate import Expr, Origin, show, takes_turns
 from meshlint.mesh.group import WORLD, Group
 from meshlint.mesh.simulate import RECEIVES, SENDS
 from meshlint.mesh.term import Gate, Site
@@ -55,6 +55,7 @@ from meshlint.protocol.values import (
     Selected,
     Seq,
     Share,
+    Unordered,
     V,
     Work,
     facts_of,
@@ -293,7 +294,8 @@ class Walker:
                     return False
             return True
         trip, element = self.iteration(node[3], sequence, node[1])
-        return self.loop(trip, node, node[4], node[5], element, node[2])
+        form = "unordered" if isinstance(sequence.data, Unordered) else "loop"
+        return self.loop(trip, node, node[4], node[5], element, node[2], form)
 
     def iteration(self, text: Node, sequence: V, line: int) -> tuple[Expr, V]:
         """Give the trip count of a loop and what its variable stands for."""
@@ -303,6 +305,9 @@ class Walker:
             start, stop = expr.args[:2]
             trip = stop if start is self.values.lit(0) else self.values.arithmetic("-", stop, start)
             return trip, self.domain.of(self.domain.number(key + " variable"))
+        if isinstance(sequence.data, Unordered):
+            element = V(self.values.atom(key + " element", Origin.TURN), text=f"{sequence.text}[]")
+            return self.domain.opaque(key + " count", (expr,), count=True), element
         if isinstance(sequence.data, Share):
             element = V(self.domain.opaque(key + " element", (expr,)), text=f"{sequence.text}[]")
             return self.count_of(sequence.data), element
@@ -356,7 +361,14 @@ class Walker:
         return self.loop(trip, node, node[3], node[4], None, None)
 
     def loop(
-        self, trip: Expr, node: Node, body: tuple[Node, ...], after: tuple[Node, ...], element: V | None, target: Any
+        self,
+        trip: Expr,
+        node: Node,
+        body: tuple[Node, ...],
+        after: tuple[Node, ...],
+        element: V | None,
+        target: Any,
+        form: str = "loop",
     ) -> bool:
         """Walk a loop body twice: once to see what changes, once for its items."""
         frame = self.frame
@@ -387,7 +399,7 @@ class Walker:
             self.block(after)
             frame.items = outer
         if has_events(inner) or _escapes(inner):
-            outer.append(LoopItem(trip, inner, Gate(self.site(line, 1, "loop"), "loop", "", True, end), other))
+            outer.append(LoopItem(trip, inner, Gate(self.site(line, 1, "loop"), form, "", True, end), other))
         return True
 
     def turn(self, body: tuple[Node, ...], element: V | None, target: Any, trip: Expr) -> None:
@@ -1335,6 +1347,8 @@ class Walker:
             return self.domain.of(test(mask, weak=entry.weak), text=text)
         if kind == "yes":
             return self.domain.const(True)
+        if kind == "unordered":
+            return self.domain.of(values.atom(text, Origin.UNKNOWN), Unordered(), text)
         if kind == "ranks" and group is not None:
             return self.domain.of(values.atom(f"ranks of #{mask} {text}", Origin.UNKNOWN), RanksOf(group), text)
         if kind == "member" and group is not None and not group.unknown:
@@ -1469,6 +1483,10 @@ class Walker:
             facts = self.facts(entry, group, args, kwargs, payload, payload_node, site)
             if handle:
                 facts["handle"] = handle
+            given = _argument(entry.group, args, kwargs)
+            turns = [name for name, value in (("turn of group", given), ("turn", payload)) if _turns(value)]
+            if turns:
+                facts["flags"] = (*facts.get("flags", ()), turns[0])
             self.frame.items.append(OpItem(entry.op, group, site, facts))
         dims = ALL if group is None or group.unknown else group.dims
         if entry.effect in ("in-place", "list") and payload_node is not None:
@@ -1586,6 +1604,8 @@ class Walker:
             return self.domain.of(make(data.group))
         if isinstance(data, MeshOf):
             return self.mesh_method(data, name, node)
+        if isinstance(data, Unordered) and name in ("items", "keys", "values"):
+            return base
         if name == "rank" and data is None and not node[2] and known.is_group(base.text.rpartition(".")[2]):
             group = self.domain.group_of(base)
             return None if group is None else self.domain.of(self.values.group_rank(group))
@@ -1697,7 +1717,10 @@ class Walker:
                 return self.domain.of(self.domain.truth(args[0]))
             if name == "str":
                 return self.domain.of(self.domain.opaque(f"str(#{args[0].expr.id})", (args[0].expr,)))
-            return replace(args[0], null=self.no)
+            if name == "set" and args[0].data is None and not _numeric(args[0].expr):
+                return replace(args[0], data=Unordered(), null=self.no)
+            ordered = name == "sorted" and isinstance(args[0].data, Unordered)
+            return replace(args[0], data=None if ordered else args[0].data, null=self.no)
         if name == "len" and args:
             if isinstance(args[0].data, Seq):
                 return self.domain.of(self.values.lit(len(args[0].data.items)))
@@ -1917,6 +1940,10 @@ def _among_members(kwargs: dict[str, V]) -> bool:
     """Say whether a group may be created by its members alone."""
     near = kwargs.get("use_local_synchronization")
     return near is not None and (near.expr.op != "lit" or bool(near.expr.args[0]))
+
+
+def _turns(value: V | None) -> bool:
+    return value is not None and takes_turns(value.expr)
 
 
 def _listed(ranks: V | None) -> Group | None:
