@@ -64,15 +64,32 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
+class Wish:
+    """An edit that hangs on the text around it: what to do about the setting whose value is written at `span`.
+
+    `drop` takes the setting away; `rename` writes `new` for its key; `beside` gives one more setting in the same place,
+    `new` with `data`. `key` is the setting's name as the framework spells it, `new` one of the same section.
+    """
+
+    kind: str
+    span: Span
+    key: str
+    new: str = ""
+    data: tuple[int, ...] | bool = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Fix:
     """How to mend it: always a sentence, and edits where they can be given.
 
-    `safe` says that the edits cannot change what a right launch does.
+    `safe` says that it is the one way to mend it, and that the edits cannot change what a right launch does. `wishes`
+    become edits when the files are at hand, or none; reports never see them.
     """
 
     description: str
     edits: tuple[Edit, ...] = ()
     safe: bool = False
+    wishes: tuple[Wish, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,12 @@ from meshlint.config.effective import EffectiveConfig, Unjudged
 from meshlint.config.framework import Window
 from meshlint.config.launch import Launch
 from meshlint.config.value import Value
-from meshlint.finding import Confidence, Edit, Fix, Outcome, Related, Severity
+from meshlint.finding import Confidence, Edit, Fix, Outcome, Related, Severity, Wish
 from meshlint.place import Span
 from meshlint.records import dataclass
 
 if TYPE_CHECKING:
+    from meshlint.protocol.change import ProgramChange
     from meshlint.protocol.program import Program
 
 __all__ = [
@@ -29,8 +30,10 @@ __all__ = [
     "Fix",
     "HouseRule",
     "Launch",
+    "LaunchChangeRule",
     "LaunchRule",
     "Outcome",
+    "ProgramChangeRule",
     "ProgramRule",
     "Reference",
     "Related",
@@ -41,6 +44,7 @@ __all__ = [
     "Value",
     "Verdict",
     "Window",
+    "Wish",
 ]
 
 
@@ -137,3 +141,26 @@ class ProgramRule(Rule):
                 scope=fault.scope,
                 skeleton=fault.skeleton,
             )
+
+
+class LaunchChangeRule(Rule):
+    """A rule about what a change makes of a launch: judged under `--diff` only, where a launch is there on both sides.
+
+    It is asked only where a changed line holds one of `words`, whatever the case.
+    """
+
+    words: ClassVar[tuple[str, ...]] = ()
+    frameworks: ClassVar[tuple[str, ...]] = ()
+    every_variant: ClassVar[bool] = False
+
+    @abstractmethod
+    def check(self, before: EffectiveConfig, after: EffectiveConfig) -> Iterator[Verdict]:
+        """Give a verdict for each fault of `after` that comes from the change; places are those of `after`."""
+
+
+class ProgramChangeRule(Rule):
+    """A rule about what a change makes of Python source: judged under `--diff` only."""
+
+    @abstractmethod
+    def check(self, change: ProgramChange) -> Iterator[Verdict]:
+        """Give a verdict for each fault that the change brings; places are those of the side after it."""

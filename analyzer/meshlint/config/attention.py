@@ -125,6 +125,22 @@ def refit(sizes: Sequence[int], cp: int) -> tuple[int, int] | None:
     return levels_for(cp)
 
 
+def only_levels(cp: int) -> tuple[int, int] | None:
+    """Give the two degrees above 1 whose product is cp where there is one such pair alone; None elsewhere."""
+    inner = [n for n in range(2, min(cp, MAX_CP)) if cp % n == 0]
+    return (inner[0], inner[0]) if len(inner) == 1 else None
+
+
+MAX_CP = 1 << 16
+"""Ranks of one context parallel group that anybody has."""
+
+
+def swap_sizes(value: Value, old: Sequence[int], new: Sequence[int]) -> tuple[Edit, ...]:
+    """Give the edit that replaces written sizes, in whichever way they are set apart."""
+    spelt = ((gap.join(map(str, old)), gap.join(map(str, new))) for gap in (", ", ",", " "))
+    return next((edits for before, after in spelt if (edits := swap(value, before, after))), ())
+
+
 def swap(value: Value, old: str, new: str) -> tuple[Edit, ...]:
     """Give the edit that replaces `old` by `new` where a value is written; none where its text lacks it."""
     origin = next((o for o in value.origins if o.span is not None), None)

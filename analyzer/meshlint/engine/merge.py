@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from meshlint.finding import Finding, LaunchRef
+from meshlint.finding import Finding, Fix, LaunchRef
 from meshlint.records import dataclass
 
 
@@ -29,7 +29,18 @@ def _join(findings: list[Finding]) -> Finding:
     """Keep the gravest finding, of the first launch among equals, and list the launches of all."""
     first = min(findings, key=lambda f: (-f.severity.rank, *(_order(launch) for launch in f.launches[:1])))
     launches = {launch.identity: launch for finding in findings for launch in finding.launches}
-    return replace(first, launches=tuple(sorted(launches.values(), key=_order)))
+    return replace(first, launches=tuple(sorted(launches.values(), key=_order)), fix=_agreed(first, findings))
+
+
+def _agreed(first: Finding, findings: list[Finding]) -> Fix | None:
+    """Give the fix of the first; it is safe only where all launches ask for the same edits."""
+    if first.fix is None or not first.fix.safe:
+        return first.fix
+    return first.fix if all(_edits(f) == _edits(first) for f in findings) else replace(first.fix, safe=False)
+
+
+def _edits(finding: Finding) -> object:
+    return (finding.fix.edits, finding.fix.wishes) if finding.fix is not None else None
 
 
 def fingerprint(*parts: str) -> str:

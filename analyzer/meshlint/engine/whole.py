@@ -24,7 +24,7 @@ from meshlint.engine.program import check_program
 from meshlint.engine.readers import readers
 from meshlint.engine.ruleset import RuleSet
 from meshlint.engine.suppress import Suppressions, house_findings
-from meshlint.finding import Coverage, Report
+from meshlint.finding import Coverage, Finding, Report
 from meshlint.place import Span
 from meshlint.records import dataclass
 from meshlint.rule import LaunchRule, Rule
@@ -41,6 +41,8 @@ class Outcome:
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     details: list[str] = field(default_factory=list)
+    entries: list[tuple[gather.Entry, list[Judgement]]] = field(default_factory=list)
+    """Every file that launches were read from, with all that is said of them."""
 
 
 def check_scope(scope: Scope, options: Options) -> tuple[Report, frozenset[str]]:
@@ -154,6 +156,7 @@ def _check_launches(
     asked = frozenset(scope.asked)
     for number, entry in entries:
         part = next(part for part in parts if number in part.outcomes)
+        outcome.entries.append((entry, part.outcomes[number].judgements))
         if entry.path in asked:
             outcome.judgements += part.outcomes[number].judgements
             outcome.failures += part.outcomes[number].failures
@@ -206,7 +209,7 @@ def report_of(scope: Scope, context: Context, options: Options, rules: RuleSet, 
     read = sorted({path for one in outcome.judgements for path in one.reads} & set(scope.asked))
     judged += house_findings(suppressions, read, outcome.judgements, complete)
     kept = _kept(judged, scope, options, rules)
-    findings = merge(kept)
+    findings = _settled(merge(kept), context, options, outcome)
     return Report(
         version=__version__,
         findings=tuple(findings),
@@ -221,6 +224,15 @@ def report_of(scope: Scope, context: Context, options: Options, rules: RuleSet, 
         dropped=len(merge(judged)) - len(findings) if len(judged) != len(kept) else 0,
         failures=tuple(outcome.failures),
     )
+
+
+def _settled(findings: list[Finding], context: Context, options: Options, outcome: Outcome) -> list[Finding]:
+    """Decide which fixes are safe; most runs have none that could be."""
+    if not any(f.fix is not None and (f.fix.safe or f.fix.wishes) for f in findings):
+        return findings
+    from meshlint.engine.settle import settled
+
+    return list(settled(findings, outcome.entries, context, options))
 
 
 def _place(coverage: Coverage) -> tuple[Span, str]:

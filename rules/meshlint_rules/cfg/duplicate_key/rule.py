@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from meshlint.config.launch import Launch, Write
 from meshlint.config.value import Value
 from meshlint.place import Span
-from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Related, Severity, Verdict
+from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Related, Severity, Verdict, Wish
 
 REFUSED = {
     "verl": "hydra.main, verl/trainer/main_ppo.py:166 at 1dda039b9",
@@ -152,8 +152,20 @@ def _verdict(before: Write, after: Write, outcome: Outcome, message: str, note: 
         subject=after.key,
         scope=next((o.scope for o in after.value.origins if o.scope), ""),
         severity=Severity.ERROR if outcome is Outcome.CRASH_START else None,
-        fix=Fix("Take one of the two away."),
+        fix=_fix(outcome, before, after),
     )
+
+
+def _fix(outcome: Outcome, before: Write, after: Write) -> Fix:
+    """Take away what does nothing: the first of two that differ, the second of two that are equal."""
+    text = "Take one of the two away."
+    first, second = _places(before.value, after.value)
+    same = not before.value.is_unknown and before.value.data == after.value.data
+    if outcome is Outcome.IGNORED and first is not None:
+        return Fix(text, wishes=(Wish("drop", first, after.key),), safe=True)
+    if same and second is not None:
+        return Fix(text, wishes=(Wish("drop", second, after.key),), safe=True)
+    return Fix(text)
 
 
 RULE = DuplicateKey

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlint.config.attention import comm_types, uses_te_core
+from meshlint.config.attention import A2A_P2P, comm_types, swap, uses_te_core
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict
 
 PADDING_MASKS = ("pretrain_bert.py", "pretrain_t5.py")
@@ -79,7 +79,9 @@ class BiasOrMask(LaunchRule):
             Outcome.CRASH_LATE,
             at="cp_comm_type",
             fields=(*((bias,) if bias else ()), "context_parallel_size"),
-            fix=Fix("Set cp_comm_type to p2p."),
+            fix=Fix(
+                "Set cp_comm_type to p2p.", swap(config.value("cp_comm_type"), wrong, "p2p"), safe=wrong != A2A_P2P
+            ),
         )
 
 

@@ -79,6 +79,7 @@ def _verdict(config: EffectiveConfig, comm: str) -> Verdict:
         fix=Fix(
             f"Write {meant}." if meant else f"Write one of {names}.",
             swap(config.value("cp_comm_type"), comm, meant) if meant else (),
+            safe=meant != A2A_P2P or bool(config.value("hierarchical_context_parallel_sizes").data),
         ),
     )
 

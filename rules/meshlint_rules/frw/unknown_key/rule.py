@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from meshlint.config.keys import holds, nearest, table
 from meshlint.config.launch import Write
-from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Severity, Verdict
+from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Severity, Verdict, Wish
 
 
 class UnknownKey(LaunchRule):
@@ -135,8 +135,17 @@ def _misspelt(config: EffectiveConfig, write: Write, key: str, known: str) -> Ve
         subject=key,
         span=write.value.span,
         severity=None if refused else Severity.WARNING,
-        fix=Fix(f"Write {known} in place of {key}."),
+        fix=_rename(config, write, key, known),
     )
+
+
+def _rename(config: EffectiveConfig, write: Write, key: str, known: str) -> Fix:
+    """The name that is meant must not be given already: which of the two counts is then not ours to say."""
+    text = f"Write {known} in place of {key}."
+    right = f"{write.key.removesuffix(key)}{known}"
+    if write.value.span is None or config.launch.find(right) is not None:
+        return Fix(text)
+    return Fix(text, wishes=(Wish("rename", write.value.span, write.key, known),), safe=True)
 
 
 RULE = UnknownKey

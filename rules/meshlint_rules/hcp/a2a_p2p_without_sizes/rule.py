@@ -10,10 +10,12 @@ from meshlint.config.attention import (
     level_sizes,
     levels_for,
     listed,
+    only_levels,
     swap,
     uses_te_core,
     wants_levels,
 )
+from meshlint.config.edits import beside
 from meshlint.config.packing import packed_needs, packed_refused
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict, Window
 
@@ -164,7 +166,16 @@ def _fix(config: EffectiveConfig) -> Fix:
     )
     plain = "set cp_comm_type to p2p, which needs no sizes"
     text = f"{ways}; or {plain}." if ways else f"{plain.capitalize()}."
-    return Fix(text, swap(config.value("cp_comm_type"), A2A_P2P, "p2p"))
+    only = only_levels(cp) if ways and not packed_needs(config, "2.19") else None
+    written = config.value(SIZES)
+    if only is None or (written.is_set and (written.data is None or written.span is None)):
+        return Fix(text, swap(config.value("cp_comm_type"), A2A_P2P, "p2p"))
+    if written.is_set:
+        return Fix(text, swap(written, "[]", listed(only)), safe=True)
+    return Fix(text, wishes=beside(config.value("cp_comm_type"), "cp_comm_type", SIZES, only), safe=True)
+
+
+SIZES = "hierarchical_context_parallel_sizes"
 
 
 RULE = A2aP2pWithoutSizes

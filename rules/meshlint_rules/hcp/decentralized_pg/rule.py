@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlint.config.attention import A2A_P2P, uses_te_core, wants_levels
+from meshlint.config.edits import flip
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict, Window
 
 REFUSED = Window(
@@ -75,6 +76,7 @@ class DecentralizedPg(LaunchRule):
             return
         if config.within(REFUSED):
             yield _verdict(
+                config,
                 Outcome.CRASH_START,
                 "use_decentralized_pg is on and hierarchical_context_parallel_sizes is set: Megatron-Bridge from "
                 "0.4 on raises NotImplementedError on every rank while it builds the process groups.",
@@ -82,6 +84,7 @@ class DecentralizedPg(LaunchRule):
         elif config.within(SILENT) and _runs_levels(config):
             cp = config.number("context_parallel_size")
             yield _verdict(
+                config,
                 Outcome.WRONG,
                 "use_decentralized_pg is on: on Megatron-Bridge 0.3 that path never builds the groups of "
                 f"{A2A_P2P}, and each of the {cp} context parallel ranks attends only to its own 1/{cp} of every "
@@ -93,7 +96,7 @@ def _runs_levels(config: EffectiveConfig) -> bool:
     return wants_levels(config) and config.number("context_parallel_size") > 1 and uses_te_core(config)
 
 
-def _verdict(outcome: Outcome, message: str) -> Verdict:
+def _verdict(config: EffectiveConfig, outcome: Outcome, message: str) -> Verdict:
     return Verdict(
         message,
         outcome,
@@ -101,7 +104,9 @@ def _verdict(outcome: Outcome, message: str) -> Verdict:
         at="use_decentralized_pg",
         fields=("hierarchical_context_parallel_sizes", "cp_comm_type", "context_parallel_size"),
         fix=Fix(
-            "Set dist.use_decentralized_pg to False, or take the sizes away and set model.cp_comm_type to p2p or a2a."
+            "Set use_decentralized_pg to False; without the sizes, with cp_comm_type p2p or a2a, it may stay.",
+            flip(config.value("use_decentralized_pg")),
+            safe=A2A_P2P in (config.value("cp_comm_type").data or ()),
         ),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from meshlint.config.attention import builds_levels, level_sizes, listed, refit, swap, wants_levels
+from meshlint.config.attention import builds_levels, level_sizes, listed, refit, swap_sizes, wants_levels
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict, Window
 
 BUILDER_ASSERTS = Window(
@@ -112,16 +112,10 @@ def _fix(config: EffectiveConfig) -> Fix:
         return Fix(
             f"Set context_parallel_size to {prod(sizes)}, or take the sizes away: {cp} has no two levels above 1."
         )
-    edits = next((e for a, b in _spelt(sizes, better) if (e := swap(value, a, b))), ())
     return Fix(
         f"Set hierarchical_context_parallel_sizes to {listed(better)}, or context_parallel_size to {prod(sizes)}.",
-        edits,
+        swap_sizes(value, sizes, better),
     )
-
-
-def _spelt(old: tuple[int, ...], new: tuple[int, ...]) -> Iterator[tuple[str, str]]:
-    for gap in (", ", ",", " "):
-        yield gap.join(map(str, old)), gap.join(map(str, new))
 
 
 RULE = SizesProduct

@@ -11,6 +11,8 @@ from meshlint.config.attention import (
     level_sizes,
     levels_for,
     listed,
+    only_levels,
+    swap_sizes,
     uses_te_core,
     wants_levels,
 )
@@ -69,7 +71,6 @@ class TwoLevels(LaunchRule):
         cp = config.number("context_parallel_size")
         if cp <= 1 or prod(sizes) != cp or not uses_te_core(config):
             return
-        better = levels_for(cp)
         yield Verdict(
             f"hierarchical_context_parallel_sizes {listed(sizes)} has {len(sizes)} level{'s' * (len(sizes) > 1)}; "
             f"{A2A_P2P} needs exactly two. Start-up passes, and every rank stops with Transformer Engine's "
@@ -77,12 +78,20 @@ class TwoLevels(LaunchRule):
             Outcome.CRASH_LATE,
             at="hierarchical_context_parallel_sizes",
             fields=("cp_comm_type", "context_parallel_size"),
-            fix=Fix(
-                f"Set hierarchical_context_parallel_sizes to {listed(better)}."
-                if better
-                else f"Set cp_comm_type to a2a or p2p: {cp} has no two levels above 1."
-            ),
+            fix=_fix(config, sizes, cp),
         )
+
+
+def _fix(config: EffectiveConfig, sizes: tuple[int, ...], cp: int) -> Fix:
+    better = levels_for(cp)
+    if better is None:
+        return Fix(f"Set cp_comm_type to a2a or p2p: {cp} has no two levels above 1.")
+    value = config.value("hierarchical_context_parallel_sizes")
+    return Fix(
+        f"Set hierarchical_context_parallel_sizes to {listed(better)}.",
+        swap_sizes(value, sizes, better),
+        safe=only_levels(cp) is not None,
+    )
 
 
 RULE = TwoLevels

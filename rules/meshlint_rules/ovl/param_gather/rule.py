@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from meshlint.config.edits import flip
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Severity, Verdict, Window
 
 CORE = "megatron-core"
@@ -93,7 +94,7 @@ class ParamGather(LaunchRule):
                 "rank stops at start.",
                 Outcome.CRASH_START,
                 at="overlap_param_gather",
-                fix=Fix("Turn overlap_param_gather off."),
+                fix=Fix("Turn overlap_param_gather off.", flip(config.value("overlap_param_gather")), safe=True),
             )
             return
         if not _shards(config):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from meshlint.config.edits import literal
 from meshlint.rule import (
     EffectiveConfig,
     Fix,
@@ -139,7 +140,7 @@ def _verdict(value: Value, how: str, field: str, fix: str) -> Verdict:
         span=value.span,
         fields=(field,),
         related=tuple(Related(o.span, shown) for o in value.origins[1:] if o.span is not None),
-        fix=Fix(fix),
+        fix=Fix(fix, literal(value, "1") if fix == _ONE else (), safe=fix == _ONE),
     )
 
 

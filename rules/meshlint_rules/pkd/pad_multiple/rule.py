@@ -133,7 +133,7 @@ def _verdict(config: EffectiveConfig, pad: int, need: int, outcome: Outcome, how
         at=_place(config),
         span=own,
         fields=("pad_multiple", "context_parallel_size", *tensor, "packed_sequences"),
-        fix=Fix(f"Set pad_multiple to {better}.", edits),
+        fix=Fix(f"Set pad_multiple to {better}.", edits, safe=own is None and not mended),
         severity=Severity.WARNING if mended else None,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from meshlint.config.edits import beside, flip
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Severity, Verdict
 
 
@@ -70,7 +71,7 @@ class SftLossUnderCp(LaunchRule):
                 Outcome.CRASH_START,
                 at="average_in_collective",
                 fields=("context_parallel_size", "sft"),
-                fix=Fix("Set ddp.average_in_collective to False."),
+                fix=Fix("Set average_in_collective to False.", flip(config.value("average_in_collective")), safe=True),
             )
 
 
@@ -89,8 +90,20 @@ def _per_token(config: EffectiveConfig, cp: int, strict: bool) -> Verdict:
         at="calculate_per_token_loss" if written else "context_parallel_size",
         fields=("sft", "context_parallel_size", "calculate_per_token_loss"),
         severity=Severity.ERROR if strict else Severity.WARNING,
-        fix=Fix("Turn calculate_per_token_loss on."),
+        fix=_fix(config, strict),
     )
+
+
+def _fix(config: EffectiveConfig, strict: bool) -> Fix:
+    """Where the framework asserts the per-token loss there is one way; elsewhere it is a choice."""
+    text = "Turn calculate_per_token_loss on."
+    loss, cp = config.value("calculate_per_token_loss"), config.value("context_parallel_size")
+    if not strict:
+        return Fix(text)
+    if loss.span is not None:
+        return Fix(text, flip(loss), safe=True)
+    wishes = beside(cp, "context_parallel_size", "calculate_per_token_loss", True)
+    return Fix(text, wishes=wishes, safe=True)
 
 
 RULE = SftLossUnderCp
