@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from meshlint.cli.common import Given, WithCommand, engine_options, given, no_launch, settings_for, shared
+from meshlint.cli.common import Given, WithCommand, assignments, engine_options, given, no_launch, settings_for, shared
 from meshlint.finding import Report, Severity
 from meshlint.report import FORMATS
 from meshlint.words import plural
@@ -34,6 +34,13 @@ DIFF_MODES = ("all", "file", "context", "added")
     type=click.Choice(DIFF_MODES),
     default="all",
     help="Of what a change causes: all, what touches a changed file, a hunk, or an added line.",
+)
+@click.option(
+    "--upgrade",
+    multiple=True,
+    callback=assignments,
+    metavar="LIB=VERSION",
+    help="Tell what changes verdict where a library moves to this version.",
 )
 @click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Tell nothing of what FILE holds.")
 @click.option("--no-cache", is_flag=True, help="Judge everything anew.")
@@ -64,6 +71,8 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
     try:
         if words is not None and paths:
             raise UsageError("give paths, or a command behind `--`, not both")
+        if values["upgrade"]:
+            return _upgraded(paths, words, options, values)
         report = _judge(paths, words, options, values)
     except UsageError as error:
         raise click.UsageError(str(error)) from None
@@ -95,6 +104,27 @@ def _judge(paths: tuple[str, ...], words: tuple[str, ...] | None, options: Any, 
     from meshlint.engine.change import Asked, check_change
 
     return check_change(paths, options, Asked(base or "", patch_text(file), values["diff_mode"]))
+
+
+def _upgraded(paths: tuple[str, ...], words: tuple[str, ...] | None, options: Any, values: dict[str, Any]) -> int:
+    """Tell what changes verdict where pins move; the exit status is that of what would be new or graver."""
+    from meshlint.engine.options import UsageError
+    from meshlint.engine.upgrade import check_upgrade
+    from meshlint.report import upgrade as reports
+
+    if values["base"] or values["diff_file"]:
+        raise UsageError("give --upgrade or --diff, not both")
+    held = values["baseline"]
+    marked = (lambda report: known(report, held, whole=False)) if held is not None else None
+    upgrade = check_upgrade(paths, options, values["upgrade"], words, marked)
+    form, colour = values["form"], _colour(values["color"])
+    if form not in reports.FORMATS:
+        _print(upgrade.report, form, colour, values["verbose"])
+    else:
+        _say(upgrade.report.notes, reports.render(upgrade, form, colour, values["verbose"]))
+    for other, file in _targets(values["outputs"]):
+        _write(upgrade.report, other, file, reports.render(upgrade, other) if other in reports.FORMATS else None)
+    return failed(upgrade.report, values["fail_level"] or options.settings.fail_level)
 
 
 def _whole(paths: tuple[str, ...], words: tuple[str, ...] | None, chosen: Given, values: dict[str, Any]) -> bool:
@@ -177,15 +207,20 @@ def _reproduced(report: Report, depth: str | None) -> Report:
         return Evidence(runner, Depth(depth) if depth else None, _tick()).of(report)
 
 
-def _print(report: Report, form: str, colour: bool, verbose: bool) -> None:
-    from meshlint.report import render
+def _say(notes: Iterable[str], lines: Iterable[str]) -> None:
     from meshlint.report.text import clean
 
-    for note in report.notes:
+    for note in notes:
         click.echo(f"meshlint: {clean(note)}", err=True)
-    for line in render(report, form, colour=colour, verbose=verbose):
+    for line in lines:
         sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace") + b"\n")
     sys.stdout.flush()
+
+
+def _print(report: Report, form: str, colour: bool, verbose: bool) -> None:
+    from meshlint.report import render
+
+    _say(report.notes, render(report, form, colour=colour, verbose=verbose))
     if form == "concise":
         from meshlint.report.concise import coverage_note
 
@@ -194,10 +229,11 @@ def _print(report: Report, form: str, colour: bool, verbose: bool) -> None:
             click.echo(f"meshlint: {note}", err=True)
 
 
-def _write(report: Report, form: str, file: Path) -> None:
+def _write(report: Report, form: str, file: Path, lines: Iterable[str] | None = None) -> None:
+    """Write a format, or its given lines, to a file; raises UsageError where it cannot be written."""
     from meshlint.report import render
 
-    text = "".join(f"{line}\n" for line in render(report, form))
+    text = "".join(f"{line}\n" for line in (render(report, form) if lines is None else lines))
     try:
         file.write_bytes(text.encode("utf-8", "backslashreplace"))
     except OSError as error:

@@ -106,7 +106,7 @@ def _launches(
 
 def _of_readers(scope: Scope, context: Context, options: Options, outcome: Outcome) -> Iterator[list[Launch]]:
     """Give the launches elsewhere that read a file which a person named."""
-    wide = replace(scope, asked=tuple(sorted(readers(scope, context))))
+    wide = replace(scope, asked=tuple(sorted(readers(scope, context.tree))))
     for entry in gather.entries(wide, context, outcome.failures, options.tick):
         for variants in gather.launches(entry, context, options, outcome.failures):
             if any(launch.reads & scope.named for launch in variants):
@@ -208,13 +208,18 @@ def settled(launch: Launch, role: Role, ground: Ground, part: Part, shared: dict
         except Fork as fork:
             choices[:0] = [{**chosen, fork.library: release} for release in fork.candidates]
         except Unjudged as stop:
-            answers.append((Item(reason=f"{stop.field}: {stop.reason}"), chosen))
+            answers.append((Item(reason=_reason(stop)), chosen))
     if choices:
         return (Item(reason="too many version combinations are open"),)
     items = list(_distinct(item for item, _ in answers))
     if len(items) == 1:
         return (items[0],)
     return tuple(replace(item, versions=_runs(item, answers, ground.versions)) for item in items)
+
+
+def _reason(stop: Unjudged) -> str:
+    """Say what is not known; a field stands before a reason that is no sentence of its own."""
+    return f"{stop.field}: {stop.reason}" if stop.field else stop.reason
 
 
 def _distinct(items: Iterator[Item]) -> Iterator[Item]:

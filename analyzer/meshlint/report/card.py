@@ -17,6 +17,8 @@ MAX_RANKS = 8
 """Ranks of a group that are written out; others are told by the first, the second and the last."""
 MAX_UNKNOWN = 3
 LABEL = 10
+AMISS = "NOT FIT"
+"""What a reason holds where numbers are known and do not go together."""
 
 
 def render(cards: Sequence[Card], style: Style, verbose: bool = False) -> Iterator[str]:
@@ -39,7 +41,7 @@ def _card(card: Card, style: Style, verbose: bool) -> Iterator[str]:
     if len(card.findings) > MAX_FINDINGS and not verbose:
         yield f"  and {len(card.findings) - MAX_FINDINGS} more: --verbose"
     for label, text in matters(card, verbose):
-        shown = text.replace("CROSSES", style("warning", "CROSSES")).replace("NOT FIT", style("error", "NOT FIT"))
+        shown = text.replace("CROSSES", style("warning", "CROSSES")).replace(AMISS, style("error", AMISS))
         yield f"  {style('dim', f'{label:<{LABEL}}')} {shown}".rstrip() if text else f"  {style('bold', label)}"
 
 
@@ -121,7 +123,7 @@ def role_rows(role: RoleCard, home: str = "") -> list[tuple[str, str]]:
             if item.known and item.data is None:
                 continue
             if not item.known:
-                yield f"unknown: {clean(item.reason)}{_on(item)}"
+                yield f"{_unknown(item)}{_on(item)}"
                 continue
             yield f"{text(item)}{_where(item, home)}{_on(item)}"
 
@@ -136,6 +138,11 @@ def role_rows(role: RoleCard, home: str = "") -> list[tuple[str, str]]:
     for line in role.sizes.values():
         open_.update(dict.fromkeys(name for item in line for name in item.unless))
     return [*rows, ("*", f"unless overridden: {_overriding(open_)}")] if open_ else rows
+
+
+def _unknown(item: Item) -> str:
+    """Say why something is not known; what does not fit is known well enough."""
+    return clean(item.reason) if AMISS in item.reason else f"unknown: {clean(item.reason)}"
 
 
 def _star(item: Item) -> str:
@@ -160,7 +167,9 @@ def _on(item: Item) -> str:
 def _where(item: Item, home: str) -> str:
     """Say how data comes about and where it is written."""
     parts = [clean(item.note)] if item.note else []
-    parts += [f"line {span.line}" if span.path == home else place(span) for span in item.written]
+    here = [str(span.line) for span in item.written if span.path == home]
+    parts += [f"line{'s' if len(here) > 1 else ''} {', '.join(here)}"] if here else []
+    parts += [place(span) for span in item.written if span.path != home]
     return f"  ({'; '.join(parts)})" if parts else ""
 
 
@@ -208,7 +217,8 @@ def _why(sizes: Mapping[str, Line], names: Sequence[str]) -> Iterator[str]:
         for item in sizes[name]:
             if not item.known:
                 told_of.setdefault(f"{clean(item.reason)}{_on(item)}", []).append(name)
-    yield from (f"{', '.join(mine)} unknown: {reason}" for reason, mine in told_of.items())
+    for reason, mine in told_of.items():
+        yield reason if AMISS in reason else f"{', '.join(mine)} unknown: {reason}"
 
 
 def _groups(role: RoleCard) -> Iterator[str]:
@@ -218,7 +228,7 @@ def _groups(role: RoleCard) -> Iterator[str]:
     for line in (role.groups, role.expert_groups):
         for item in line:
             if not item.known and clean(item.reason) not in told_of:
-                reasons.append(f"unknown: {clean(item.reason)}{_on(item)}")
+                reasons.append(f"{_unknown(item)}{_on(item)}")
                 told_of.add(clean(item.reason))
             rows += item.data or () if item is line[0] else ()
     yield from table(rows)

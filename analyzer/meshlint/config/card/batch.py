@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meshlint.card import Item, Step
 from meshlint.config.batches import GLOBAL, MICRO
-from meshlint.config.card.ranks import noted, places, replicas, unless
+from meshlint.config.card.ranks import SENTENCE, noted, places, replicas, unless
 from meshlint.config.effective import EffectiveConfig, Unjudged
 from meshlint.config.parse import as_int
 from meshlint.config.sizes import positive
@@ -32,7 +32,7 @@ def step(config: EffectiveConfig) -> Item:
     if config.data("decrease_batch_size_if_needed") and samples > unit and samples % unit:
         note, samples = noted(note, f"rounded down from {samples}"), samples // unit * unit
     if samples % unit:
-        raise Unjudged(GLOBAL, f"{samples} samples are not a multiple of {micro} (micro-batch) * {dp} (dp)")
+        raise Unjudged(SENTENCE, f"{samples} samples do NOT FIT: they are no multiple of micro {micro} x dp {dp}")
     return _told(Step(samples, micro, dp, samples // unit), note, (*values, its))
 
 
@@ -52,7 +52,7 @@ def _replicas(config: EffectiveConfig) -> tuple[int | None, str]:
 def _same_each_step(config: EffectiveConfig) -> None:
     for name in ("rampup_batch_size", "step_batch_size_schedule"):
         if config.data(name) is not None:
-            raise Unjudged(name, "the batch grows during the run")
+            raise Unjudged(SENTENCE, "the batch grows during the run")
 
 
 def _samples(config: EffectiveConfig) -> tuple[int, str, tuple[Value, ...]]:
@@ -60,7 +60,7 @@ def _samples(config: EffectiveConfig) -> tuple[int, str, tuple[Value, ...]]:
     if config.framework.name == "verl":
         return _of_verl(config)
     if config.framework.name in ("roll", "areal"):
-        raise Unjudged(GLOBAL, f"how {config.framework.title} cuts its batches is not followed")
+        raise Unjudged(SENTENCE, f"how {config.framework.title} cuts its batches is not followed")
     value = config.need(GLOBAL)
     if value.data is None:
         raise Unjudged(GLOBAL, "it is not set, and the framework works it out")

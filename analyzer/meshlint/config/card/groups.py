@@ -12,6 +12,7 @@ from meshlint.config.card.ranks import (
     EP,
     ETP,
     PP,
+    SENTENCE,
     TP,
     count,
     expert_replicas,
@@ -20,7 +21,7 @@ from meshlint.config.card.ranks import (
     shards,
     with_experts,
 )
-from meshlint.config.effective import WORLD, EffectiveConfig, Unjudged
+from meshlint.config.effective import EffectiveConfig, Unjudged
 from meshlint.config.framework import Window
 from meshlint.config.sizes import CORE, positive
 from meshlint.mesh import layout
@@ -74,7 +75,9 @@ def expert_groups(config: EffectiveConfig) -> Item:
     experts = {"etp": positive(config, ETP), "ep": positive(config, EP), "edp": edp}
     mesh = layout.grid({**dense, **experts, "expert-shards": expert_shards(config)}, rank_order(config))
     if not layout.stages_agree(mesh):
-        raise Unjudged(EP, f"in the order {rank_order(config)} experts would be on other stages, which is refused")
+        raise Unjudged(
+            SENTENCE, f"in the order {rank_order(config)} experts would be on other stages, which is refused"
+        )
     return Item(tuple(_told(config, _of_experts(mesh))))
 
 
@@ -86,7 +89,7 @@ def _dense(config: EffectiveConfig) -> dict[str, int]:
 
 def _bounded(config: EffectiveConfig) -> None:
     if count(config) > layout.MAX_RANKS:
-        raise Unjudged(WORLD, f"meshlint lists the groups of at most {layout.MAX_RANKS:,} ranks")
+        raise Unjudged(SENTENCE, f"meshlint lists the groups of at most {layout.MAX_RANKS:,} ranks")
 
 
 Named = tuple[str, layout.Groups]

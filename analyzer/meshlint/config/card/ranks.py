@@ -16,6 +16,9 @@ TP, PP, CP = "tensor_model_parallel_size", "pipeline_model_parallel_size", "cont
 EP, ETP = "expert_model_parallel_size", "expert_tensor_parallel_size"
 VPP = "virtual_pipeline_model_parallel_size"
 
+SENTENCE = ""
+"""The field of an `Unjudged` whose reason is a sentence by itself."""
+
 Part = Callable[[EffectiveConfig], Item]
 
 GRID_APART = Window(
@@ -97,9 +100,9 @@ def replicas(config: EffectiveConfig) -> int:
     """Give the data parallel size; ends where the ranks are no whole number of replicas."""
     total, one = count(config), replica(config)
     if one.ranks != one.decoder:
-        raise Unjudged("encoder_pipeline_model_parallel_size", "a separate encoder has ranks of its own")
+        raise Unjudged(SENTENCE, "a separate encoder has ranks of its own")
     if total % one.ranks:
-        raise Unjudged(WORLD, f"{total} ranks are not a multiple of the {one.ranks} that hold one replica")
+        raise Unjudged(SENTENCE, f"{total} ranks do NOT FIT: they are no multiple of tp * cp * pp = {one.ranks}")
     return total // one.ranks
 
 
@@ -125,11 +128,11 @@ def expert_size(name: str) -> Part:
 def expert_replicas(config: EffectiveConfig) -> int:
     """Give the data parallel size of the experts; ends where the ranks do not fit."""
     if not config.within(GRID_APART):
-        raise Unjudged(CORE, "before megatron-core 0.10 experts have no grid of their own")
+        raise Unjudged(SENTENCE, "before megatron-core 0.10 experts have no grid of their own")
     total, etp, ep, pp = count(config), positive(config, ETP), positive(config, EP), positive(config, PP)
     one = etp * ep * pp * weight_shards(config, EXPERT_SHARDS, etp)
     if total % one:
-        raise Unjudged(EP, f"{total} ranks are not a multiple of etp * ep * pp = {one}")
+        raise Unjudged(SENTENCE, f"{total} ranks do NOT FIT: they are no multiple of etp * ep * pp = {one}")
     return total // one
 
 

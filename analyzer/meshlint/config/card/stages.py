@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshlint.card import Item, Stage
-from meshlint.config.card.ranks import PP, VPP, places, unless
+from meshlint.config.card.ranks import PP, SENTENCE, VPP, places, unless
 from meshlint.config.effective import EffectiveConfig, Unjudged
 from meshlint.config.framework import Window
 from meshlint.config.frameworks.layout import MARKS, layout_rows
@@ -28,19 +28,25 @@ COUNTED_TOGETHER = Window(
 def stages(config: EffectiveConfig) -> Item:
     """Tell the layers of each stage, and of each model chunk in it."""
     pp = positive(config, PP)
-    if config.habit("lays_out_stages") and pp > 1:
-        raise Unjudged(PP, f"{config.framework.title} lays the layers out itself")
+    ends = any(config.value(name).data is not None for name in (FIRST, LAST))
+    if pp == 1 and not ends:
+        layers = config.need(LAYERS)
+        return Item(
+            _with_ends(config, [Stage((positive(config, LAYERS),))]), written=places(layers), unless=unless(layers)
+        )
+    if config.habit("lays_out_stages"):
+        raise Unjudged(SENTENCE, f"{config.framework.title} lays the layers out itself")
     if pp > MAX_STAGES:
-        raise Unjudged(PP, f"meshlint lists at most {MAX_STAGES:,} stages")
+        raise Unjudged(SENTENCE, f"meshlint lists at most {MAX_STAGES:,} stages")
     if config.data(LAYOUT):
         return _written(config, pp)
     for name in ("encoder_num_layers", "decoder_num_layers"):
-        if pp > 1 and config.data(name) is not None:
-            raise Unjudged(name, "an encoder and a decoder are split by rules of their own")
-    pattern = config.data(PATTERN) if pp > 1 and config.data("is_hybrid_model") else None
+        if config.data(name) is not None:
+            raise Unjudged(SENTENCE, "an encoder and a decoder are split by rules of their own")
+    pattern = config.data(PATTERN) if config.data("is_hybrid_model") else None
     if isinstance(pattern, str) and "|" in pattern:
         return _of_pattern(config, pattern, pp)
-    held = _uneven(config, pp) if any(config.data(name) is not None for name in (FIRST, LAST)) else _even(config, pp)
+    held = _uneven(config, pp) if ends else _even(config, pp)
     layers = config.value(LAYERS)
     return Item(_with_ends(config, held), written=places(layers), unless=unless(layers, config.value(PP)))
 
@@ -84,7 +90,9 @@ def _uneven(config: EffectiveConfig, pp: int) -> list[Stage]:
     ends = [number for number in (first, last) if isinstance(number, int)]
     middle, between = layers - sum(ends), pp - len(ends)
     if between < 0 or middle < 0 or (between and middle % between) or (not between and middle):
-        raise Unjudged(LAYERS, f"{middle} layers are left for {max(between, 0)} stages between the ends")
+        raise Unjudged(
+            SENTENCE, f"{layers} layers do NOT FIT: {middle} are left for {max(between, 0)} stages between the ends"
+        )
     held = [middle // between] * between if between else []
     held = [*([first] if first is not None else []), *held, *([last] if last is not None else [])]
     return [Stage(_chunks(config, number)) for number in held]
@@ -93,16 +101,16 @@ def _uneven(config: EffectiveConfig, pp: int) -> list[Stage]:
 def _even(config: EffectiveConfig, pp: int) -> list[Stage]:
     """Give every stage as many layers; the embedding and the loss count as one where they are told to (:147-203)."""
     layers, counted = positive(config, LAYERS), [name for name in (EMBEDDING, LOSS) if config.data(name)]
-    if counted and pp > 1 and not config.within(COUNTED_TOGETHER):
+    if counted and not config.within(COUNTED_TOGETHER):
         raise Unjudged(counted[0], "before megatron-core 0.12 it takes a stage of its own")
-    total = layers + len(counted) if pp > 1 else layers
+    total = layers + len(counted)
     if total % pp:
         what = f"{total} layers" if total == layers else f"{layers} layers, and {total - layers} that count as layers,"
-        raise Unjudged(LAYERS, f"{what} are not a multiple of {PP} = {pp}")
+        raise Unjudged(SENTENCE, f"{what} do NOT FIT: they are no multiple of pp {pp}")
     held = [list(_chunks(config, total // pp)) for _ in range(pp)]
-    if pp > 1 and EMBEDDING in counted:
+    if EMBEDDING in counted:
         held[0][0] -= 1
-    if pp > 1 and LOSS in counted:
+    if LOSS in counted:
         held[-1][-1] -= 1
     return [Stage(tuple(chunks)) for chunks in held]
 
@@ -110,11 +118,11 @@ def _even(config: EffectiveConfig, pp: int) -> list[Stage]:
 def _chunks(config: EffectiveConfig, layers: int) -> tuple[int, ...]:
     """Cut the layers of a stage into the chunks of interleaving."""
     vpp = config.data(VPP)
-    if vpp is None or positive(config, PP) == 1:
+    if vpp is None:
         return (layers,)
     chunks = positive(config, VPP)
     if layers % chunks or chunks > MAX_STAGES:
-        raise Unjudged(VPP, f"{layers} layers of a stage are not a multiple of {chunks} chunks")
+        raise Unjudged(SENTENCE, f"{layers} layers of a stage do NOT FIT: they are no multiple of {chunks} chunks")
     return (layers // chunks,) * chunks
 
 
