@@ -1230,8 +1230,8 @@ class Walker:
         if selecting(name):
             whole = base if base is not None and not isinstance(base.data, Module) else args[0] if args else None
             if whole is not None and self.given(whole):
-                found = self.pure(text or name, args, kwargs, base, node)
-                return replace(found, data=Selected(whole.text), null=self.no)
+                made = self.pure(text or name, args, kwargs, base, node)
+                return replace(made, data=Selected(whole.text), null=self.no)
         if isinstance(data, Module) or not isinstance(data, Grp):
             entry = self.engine.models.find(data.target.name if isinstance(data, Module) else text or name)
             if entry is not None:
@@ -1872,7 +1872,7 @@ def _changes(node: Any, name: Node) -> bool:
 
 def _mentions(node: Any, name: Node) -> bool:
     if not isinstance(node, tuple):
-        return node == name[1]
+        return bool(node == name[1])
     return node == name or any(_mentions(part, name) for part in node)
 
 
