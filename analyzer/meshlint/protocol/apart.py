@@ -92,8 +92,8 @@ def selects(index: Node) -> bool:
     if index[0] == "Q":
         return True
     if index[0] == "K":
-        return index[1][0] == "A" and index[1][2] == "bool" and not index[2]
-    return index[0] == "N" and index[1].endswith("mask")
+        return bool(index[1][0] == "A" and index[1][2] == "bool" and not index[2])
+    return bool(index[0] == "N" and index[1].endswith("mask"))
 
 
 def selecting(last: str) -> bool:

@@ -16,6 +16,8 @@ from meshlint.protocol.facts import COLLECTIVE, Definition, Node, calls, dotted
 from meshlint.protocol.summary import Engine
 from meshlint.records import dataclass
 
+__all__ = ["Omitted", "calls", "not_forwarded", "switched_off"]
+
 
 @dataclass(frozen=True, slots=True)
 class Omitted:
