@@ -22,7 +22,7 @@ from meshlint.place import Span
 from meshlint.protocol.facts import COLLECTIVE, YIELD, Definition, Node, Param, dotted
 from meshlint.protocol.items import Goals, build
 from meshlint.protocol.link import Linker, Target
-from meshlint.protocol.values import ClassKey, Config, Domain, Func, Instance, Klass, V
+from meshlint.protocol.values import ClassKey, Config, Domain, Func, Instance, Klass, Sized, V
 from meshlint.protocol.walk import Frame, Walker
 from meshlint.records import dataclass
 
@@ -484,6 +484,8 @@ class Engine:
                 ).eval(param.default)
             if value is None or (self._says_nothing(value) and not self._is_group(func, param)):
                 value = self._unknown_argument(func.path, definition, param, value)
+            elif isinstance(value.data, Sized) and self._says_nothing(replace(value, data=None)) and value.phi is None:
+                value = replace(self._unknown_argument(func.path, definition, param, value), data=value.data)
             frame.env[param.name] = value if value.text else replace(value, text=param.name)
             if value.phi is not None:
                 frame.joins.add(param.name)

@@ -138,6 +138,13 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class Sized:
+    """A tensor of a known number of elements: a literal, or one of several by conditions."""
+
+    many: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Unordered:
     """Elements that each rank may go through in another order."""
 
@@ -380,6 +387,8 @@ class Domain:
                 data = otherwise.data
         if isinstance(data, Seq | Map) and null.op != "lit":
             data = None
+        if isinstance(then.data, Sized) and isinstance(otherwise.data, Sized):
+            data = Sized(self.small(self.values.choose(condition, then.data.many, otherwise.data.many)))
         if data is None and isinstance(then.data, Grp | OneOf) and isinstance(otherwise.data, Grp | OneOf):
             data = one_of(condition, then.data, otherwise.data)
         expr = self.small(self.values.choose(condition, then.expr, otherwise.expr))

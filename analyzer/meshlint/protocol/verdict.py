@@ -325,6 +325,8 @@ class Verdicts:
                     return True
             if isinstance(node, Op) and len(node.site.frames()) == 1 and (node.root is not None or _lists(node)):
                 return True
+            if isinstance(node, Op) and "sized" in node.flags:
+                return True
         return False
 
     def _judged_itself(self, gate: Span) -> bool:
@@ -599,6 +601,8 @@ class Verdicts:
         instead = pairing(terms, fault)
         op = fault.stuck.arrived[0][1]
         site = op.site if fault.node is None else call_in_gate_function(fault.node.gate, op.site)
+        if fault.node is None and "sized" in op.flags:
+            site = op.site.frames()[0]
         code = code_of(facts, all(packed(key) for key in facts.keys) if facts.keys else False)
         if code == "COL001" and fault.node is not None and fault.node.gate.site.span in self.two_sided[found.root]:
             code = "COL003"
@@ -646,6 +650,8 @@ class Verdicts:
         line = 0 if fault.node is None else fault.node.gate.site.span.line
         if fault.stuck.how == "root":
             head = f"{first} names a source that is not a member of the group."
+        elif fault.node is None and "sized" in op.flags:
+            head = f"{first} is given other numbers of elements on other ranks."
         elif fault.node is None:
             head = f"{first} is called with arguments that differ between its ranks."
         elif fault.stuck.how == "clash":
@@ -724,7 +730,10 @@ def _left_out(code: str, found: Omitted, message: str, outcome: Outcome, label: 
 
 
 def _depth(fault: Fault) -> int:
-    return len(fault.node.gate.site.frames()) if fault.node is not None else 0
+    if fault.node is not None:
+        return len(fault.node.gate.site.frames())
+    op = fault.stuck.arrived[0][1]
+    return len(op.site.frames()) if "sized" in op.flags else 0
 
 
 def _lists(op: Op) -> bool:
@@ -758,7 +767,8 @@ def _outcome(fault: Fault, instead: tuple[Instead, ...]) -> Outcome:
     sure = fault.grade != "local" and fault.stuck.how == "wait"
     if sure and any(item.outcome == "pairs" for item in instead):
         return Outcome.WRONG
-    return Outcome.CRASH_LATE if fault.stuck.how == "root" else Outcome.HANG
+    sizes = fault.node is None and any("sized" in op.flags for _, op in fault.stuck.arrived)
+    return Outcome.CRASH_LATE if fault.stuck.how == "root" or sizes else Outcome.HANG
 
 
 def is_test(path: str) -> bool:

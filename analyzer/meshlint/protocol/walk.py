@@ -55,6 +55,7 @@ from meshlint.protocol.values import (
     Selected,
     Seq,
     Share,
+    Sized,
     Unordered,
     V,
     Work,
@@ -78,6 +79,9 @@ _SAME = frozenset(
 _VIEWS = frozenset(
     ("view", "view_as", "reshape", "flatten", "squeeze", "unsqueeze", "ravel", "narrow", "expand", "data")
 )
+
+_EQUAL_SIZES = ("broadcast", "all_reduce", "reduce")
+"""Events whose ranks all bring as many elements."""
 
 _COUNTS = frozenset(("numel", "size", "dim", "nelement", "element_size", "count"))
 
@@ -1485,6 +1489,7 @@ class Walker:
                 facts["handle"] = handle
             given = _argument(entry.group, args, kwargs)
             turns = [name for name, value in (("turn of group", given), ("turn", payload)) if _turns(value)]
+            self.sized(entry, group, payload, facts)
             if turns:
                 facts["flags"] = (*facts.get("flags", ()), turns[0])
             self.frame.items.append(OpItem(entry.op, group, site, facts))
@@ -1558,6 +1563,15 @@ class Walker:
                     facts["value"] = payload.expr
         return facts
 
+    def sized(self, entry: Entry, group: Group, payload: V | None, facts: dict[str, Any]) -> None:
+        """Note how many elements an event is given where that differs inside of its group."""
+        if entry.op not in _EQUAL_SIZES or payload is None or not isinstance(payload.data, Sized):
+            return
+        many = payload.data.many
+        if many.var & group.dims and not atoms_in(many):
+            facts["agree"] = (*facts.get("agree", ()), many)
+            facts["flags"] = (*facts.get("flags", ()), "sized")
+
     def whole(self, expr: Expr) -> Expr:
         """Give a value as one fact where it is not computed from coordinates alone: nothing inside explains it away."""
         return self.domain.opaque(f"#{expr.id}", (expr,), close=True) if atoms_in(expr) else expr
@@ -1618,7 +1632,8 @@ class Walker:
             return self.domain.const(None)
         if name in _SAME and not isinstance(data, Seq | Map):
             self.arguments(node)
-            return replace(self.stored(base, node[1][1]) if name in _VIEWS else base, null=self.no)
+            same = replace(self.stored(base, node[1][1]) if name in _VIEWS else base, null=self.no)
+            return replace(same, data=None) if name in ("narrow", "expand") and isinstance(data, Sized) else same
         if name in _COUNTS and not isinstance(data, Seq | Map):
             args, _ = self.arguments(node)
             parts = (base.expr, *(a.expr for a in args))
@@ -1774,7 +1789,8 @@ class Walker:
         if name.startswith("torch.") and last in ("tensor", "as_tensor", "Tensor", "LongTensor", "IntTensor", "clone"):
             self.domain.fresh += 1
             if args:
-                return V(args[0].expr, None, self.no, args[0].label, self.domain.fresh)
+                held = self.held(args[0]) if last in ("tensor", "as_tensor") else None
+                return V(args[0].expr, held, self.no, args[0].label, self.domain.fresh)
         if name.startswith("torch.") and last in (
             "empty",
             "zeros",
@@ -1786,10 +1802,34 @@ class Walker:
         ):
             self.domain.fresh += 1
             key = f"{last}@{self.frame.path}:{node[4]}:{node[5]}"
-            return V(self.values.atom(key, Origin.UNKNOWN), None, self.no, "", self.domain.fresh)
+            room = self.room(last, args)
+            return V(self.values.atom(key, Origin.UNKNOWN), room, self.no, "", self.domain.fresh)
         if name.startswith("copy.") and args:
             return args[0]
         return None
+
+    def held(self, value: V) -> Sized | None:
+        """Give the size of a tensor of given numbers."""
+        if not isinstance(value.data, Seq):
+            plain = value.expr.op == "lit" and type(value.expr.args[0]) is int
+            return Sized(self.values.lit(1)) if plain else None
+        items = value.data.items
+        if any(isinstance(item.data, Seq | Sized) or item.text.endswith("]") for item in items):
+            return None
+        return Sized(self.values.lit(len(items)))
+
+    def room(self, name: str, args: list[V]) -> Sized | None:
+        """Give the size of a tensor that is made by its shape."""
+        if name.endswith("_like"):
+            return args[0].data if args and isinstance(args[0].data, Sized) else None
+        first = args[0].data if args else None
+        sizes = first.items if isinstance(first, Seq) else args[:1] if name == "full" else tuple(args)
+        many = 1
+        for size in sizes:
+            if size.expr.op != "lit" or type(size.expr.args[0]) is not int:
+                return None
+            many *= size.expr.args[0]
+        return Sized(self.values.lit(many))
 
 
 _EXPRESSIONS: dict[str, Callable[[Walker, Node], V]] = {
