@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import import_module
@@ -41,6 +41,15 @@ PATTERNS: Mapping[str, tuple[str, ...]] = {
 }
 """Paths that a surface can claim: its module is imported only where there is one. Without an entry, always."""
 
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "nemo_rl_yaml": ("policy:", "defaults:", "cluster:"),
+    "verl_yaml": ("actor_rollout_ref:", "trainer"),
+    "roll_yaml": ("strategy_args:",),
+    "areal_yaml": ("n_gpus_per_node:",),
+}
+"""Words of which a file that the surface reads holds one: where a person names few files, the others are not loaded."""
+FEW = 4
+
 COMMANDS: tuple[str, ...] = ("verl", "nemo_rl", "roll", "areal", "slime", "ms_swift", "megatron_bridge", "megatron_lm")
 """Modules of `meshlint.config.commands`, each with a `READER`; the first that claims a command reads it."""
 
@@ -58,13 +67,21 @@ FRAMEWORKS: tuple[str, ...] = (
 """Modules of `meshlint.config.frameworks`, each with a `FRAMEWORK` whose name is the module's with dashes."""
 
 
-def surfaces(paths: Iterable[str] | None = None) -> Iterator[Surface]:
-    """Give every surface, in order; of given paths only those that could claim one."""
+def surfaces(paths: Iterable[str] | None = None, text: Callable[[str], str] | None = None) -> Iterator[Surface]:
+    """Give every surface, in order; of given paths only those that could claim one, by path and, of a few, by text."""
     known = None if paths is None else tuple(paths)
     for name in SURFACES:
-        patterns = PATTERNS.get(name)
-        if known is None or patterns is None or any(fnmatchcase(path, p) for p in patterns for path in known):
+        if known is None or _could_claim(name, known, text):
             yield cast(Surface, import_module(f"meshlint.config.surfaces.{name}").SURFACE)
+
+
+def _could_claim(name: str, paths: tuple[str, ...], text: Callable[[str], str] | None) -> bool:
+    if name not in PATTERNS:
+        return True
+    mine = [path for path in paths if any(fnmatchcase(path, pattern) for pattern in PATTERNS[name])]
+    if text is None or len(mine) > FEW or name not in WORDS:
+        return bool(mine)
+    return any(word in text(path) for path in mine for word in WORDS[name])
 
 
 def command_readers() -> Iterator[CommandReader]:

@@ -10,6 +10,7 @@ from meshlint.config.launch import Launch, Pin
 from meshlint.config.value import Value
 from meshlint.place import Span
 from meshlint.records import dataclass
+from meshlint.sources.discover import Scope
 from meshlint.sources.tree import Reader, Tree
 
 
@@ -48,6 +49,16 @@ class Context:
     def reader(self) -> Reader:
         """Give a reader that records what one launch reads."""
         return Reader(self.tree)
+
+    def holding(self, words: tuple[str, ...], endings: tuple[str, ...]) -> list[str]:
+        """Give the files of the tree with one of the endings that hold one of the words; sorted as the files are."""
+        from meshlint.sources.search import Sought, begin
+
+        tree = self.tree
+        scope = Scope(tree.root, tree.roots, self.files, (), self.named, replaced=tree.replaced)
+        # Where everything is judged, everything is read, and to read it here costs nothing more.
+        found = begin(scope, (Sought(words, endings),), ask_git=bool(self.named)).found(tree)
+        return [path for path in self.files if path in found]
 
     def problem(self, span: Span, sentence: str, bound: bool = False, fix: str = "") -> None:
         """Note a problem; reading goes on."""

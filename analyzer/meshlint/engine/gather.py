@@ -16,7 +16,7 @@ from meshlint.config.value import Kind, Origin, State, Value
 from meshlint.engine.options import Options, UsageError
 from meshlint.place import Span
 from meshlint.records import dataclass
-from meshlint.sources.discover import Scope
+from meshlint.sources.discover import SCRIPTS, Scope
 from meshlint.sources.tree import Tree, Unreadable
 from meshlint.words import meant
 
@@ -143,7 +143,7 @@ def entries(scope: Scope, context: Context, failures: list[str], tick: Tick | No
     """Give the files to read, in order of path."""
     found: dict[tuple[str, str], Entry] = {}
     there: dict[str, bool] = {}
-    for surface in surfaces(scope.asked):
+    for surface in surfaces(scope.asked, lambda path: _text(path, context)):
         claimed = [path for path in scope.asked if surface.claims(path)]
         there.update((path, _there(path, scope, context)) for path in claimed if path not in there)
         claimed = [path for path in claimed if there[path]]
@@ -160,6 +160,14 @@ def entries(scope: Scope, context: Context, failures: list[str], tick: Tick | No
         )
         context.problem(Span(kept[MAX_ENTRIES][0], 1), f"{sentence}, from this one on, are not read", bound=True)
     return [found[key] for key in kept[:MAX_ENTRIES]]
+
+
+def _text(path: str, context: Context) -> str:
+    """Give a file's text, empty for one that cannot be read."""
+    try:
+        return context.tree.read(path).text
+    except Unreadable:
+        return ""
 
 
 def _entries(surface: Surface, claimed: list[str], context: Context, failures: list[str]) -> list[str]:
@@ -302,5 +310,5 @@ def unreadable(scope: Scope, context: Context) -> Iterator[Problem]:
     yield from (Problem(Span(path, 1), sentence) for path, sentence in scope.unused)
 
 
-SUFFIXES: Sequence[str] = (".yaml", ".yml", ".sh", ".bash", ".sbatch", ".slurm", ".sub", ".toml", ".py")
+SUFFIXES: Sequence[str] = (".yaml", ".yml", *SCRIPTS, ".toml", ".py")
 """Kinds of files that hold launches."""

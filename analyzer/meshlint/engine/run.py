@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from meshlint.engine.options import Options, UsageError
 from meshlint.engine.patterns import check_pattern
 from meshlint.finding import Report
-from meshlint.sources.discover import Scope, discover
+from meshlint.sources.discover import SCRIPTS, Scope, discover
 from meshlint.sources.tree import Tree, Unreadable
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def scope_of_command(words: Sequence[str], options: Options) -> Scope:
     return scope_of((".", *named), options)
 
 
-PROGRAMS = (".py", ".sh", ".bash", ".sbatch", ".slurm")
+PROGRAMS = (".py", *SCRIPTS)
 
 
 MAX_PATTERNS = 2_000

@@ -13,7 +13,7 @@ from meshlint.config.registry import framework
 from meshlint.config.shapes.source import shapes_of
 from meshlint.config.surface import Context, Problem
 from meshlint.config.versions import resolve
-from meshlint.engine import gather, ruleset, split
+from meshlint.engine import gather, readers, ruleset, split
 from meshlint.engine.cache import folder
 from meshlint.engine.house import problem_findings
 from meshlint.engine.judge import Ground, Judgement, judge
@@ -21,7 +21,6 @@ from meshlint.engine.merge import Judged, merge
 from meshlint.engine.options import Options, UsageError
 from meshlint.engine.patterns import check_pattern
 from meshlint.engine.program import check_program
-from meshlint.engine.readers import readers
 from meshlint.engine.ruleset import RuleSet
 from meshlint.engine.suppress import Suppressions, house_findings
 from meshlint.finding import Coverage, Finding, Report
@@ -30,6 +29,7 @@ from meshlint.records import dataclass
 from meshlint.rule import LaunchRule, Rule
 from meshlint.settings.model import Settings
 from meshlint.sources.discover import Scope
+from meshlint.sources.search import Search
 
 
 @dataclass(slots=True)
@@ -47,10 +47,15 @@ class Outcome:
 
 def check_scope(scope: Scope, options: Options) -> tuple[Report, frozenset[str]]:
     """Judge what is in scope; give the report, and every path that was looked at. Raises UsageError."""
-    rules, notes = choose(options)
-    context = gather.context_of(scope, options)
-    outcome = Outcome(notes=list(notes))
-    looked = _check_launches(scope, context, options, rules, outcome)
+    begun = readers.begin(scope)
+    try:
+        rules, notes = choose(options)
+        context = gather.context_of(scope, options)
+        outcome = Outcome(notes=list(notes))
+        looked = _check_launches(scope, context, options, rules, outcome, begun)
+    finally:
+        if begun is not None:
+            begun.stop()
     program = check_program(scope, context, rules, options.settings.models, options.tick, _cache(options))
     if options.tick is not None:
         options.tick(1, 1, "")
@@ -136,7 +141,7 @@ class Part:
 
 
 def _check_launches(
-    scope: Scope, context: Context, options: Options, rules: RuleSet, outcome: Outcome
+    scope: Scope, context: Context, options: Options, rules: RuleSet, outcome: Outcome, begun: Search | None
 ) -> frozenset[str]:
     """Judge every entry; give the paths that other processes looked at.
 
@@ -144,7 +149,7 @@ def _check_launches(
     """
     if not rules.about_launches():
         return frozenset()
-    more = readers(scope, context) if scope.named else ()
+    more = readers.readers(scope, context.tree, begun) if scope.named else ()
     wide = replace(scope, asked=tuple(sorted({*scope.asked, *more})))
     entries = list(enumerate(gather.entries(wide, context, outcome.failures, options.tick)))
     active = rules.launch_rules()

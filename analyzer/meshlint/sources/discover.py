@@ -19,6 +19,8 @@ from meshlint.sources.git import run_git
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
+SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".sub")
+"""Endings of shell scripts, those of batch systems among them."""
 MAX_FILES = 500_000
 """Files listed in one tree; what lies beyond is not looked at."""
 MAX_IGNORE_BYTES = 128 * 1024

@@ -6,29 +6,73 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from meshlint.records import dataclass
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 TIMEOUT_S = 20
 _READING = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
-def run_git(root: Path, *arguments: str, none: int = 0) -> bytes | None:
-    """Run a reading git command in `root`; None where git is absent, refuses or takes too long.
+@dataclass(slots=True)
+class Running:
+    """A command of git at work beside this process."""
 
-    `none` is a further exit status that is no failure: that of a search that finds nothing. Variables of git are left
-    behind: inside a hook they name the hook's own index and folder.
+    process: Popen[bytes] | None
+
+    def finish(self, none: int = 0) -> bytes | None:
+        """Wait for what it says; None where git is absent, refuses or takes too long.
+
+        `none` is a further exit status that is no failure: that of a search that finds nothing.
+        """
+        if self.process is None:
+            return None
+        from subprocess import TimeoutExpired
+
+        process, self.process = self.process, None
+        with process:
+            try:
+                out, _ = process.communicate(timeout=TIMEOUT_S)
+            except TimeoutExpired:
+                process.kill()
+                return None
+            except BaseException:
+                process.kill()
+                raise
+        return out if process.returncode in (0, none) else None
+
+    def stop(self) -> None:
+        """End it, where nobody waits for it any more."""
+        process, self.process = self.process, None
+        if process is not None:
+            with process:
+                process.kill()
+
+
+def run_git(root: Path, *arguments: str, none: int = 0) -> bytes | None:
+    """Run a reading git command in `root`; None where git is absent, refuses or takes too long."""
+    return start_git(root, *arguments).finish(none)
+
+
+def start_git(root: Path, *arguments: str) -> Running:
+    """Start a reading git command in `root`.
+
+    Variables of git are left behind: inside a hook they name the hook's own index and folder.
     """
-    import subprocess  # here, since most runs on one file ask git nothing
+    from subprocess import DEVNULL, PIPE, Popen  # here, since some runs ask git nothing
 
     if not all(_is_plain(root / name) for name in _READ_BY_GIT):
-        return None
+        return Running(None)
     command = [*_READING, "-C", str(root), *arguments]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
-        done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, env=environment, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout if done.returncode in (0, none) else None
+        return Running(Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, env=environment))
+    except OSError:
+        return Running(None)
 
 
 _READ_BY_GIT = (".git/config", ".git/HEAD", ".git/index", ".git/info/exclude", ".gitignore", ".gitmodules")

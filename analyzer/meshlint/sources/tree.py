@@ -78,8 +78,8 @@ class Tree:
             self._texts = {file: text for file, text in self._texts.items() if isinstance(text, Text)}
             self._places.clear()
 
-    def note(self, folder: Path) -> None:
-        """Note that a folder was looked at without being read: what a run says depends on what is in it."""
+    def note(self, folder: str | Path) -> None:
+        """Note that a folder or a file was looked at without being read: what a run says depends on what is in it."""
         self._noted.add(str(folder))
 
     def shown(self, file: Path) -> str:

@@ -16,6 +16,7 @@ from meshlint.config.launch import Launch
 from meshlint.config.surface import Context
 from meshlint.config.value import Kind, Origin, State, Value
 from meshlint.place import Span
+from meshlint.sources.discover import SCRIPTS
 from meshlint.sources.tree import Text, Unreadable
 
 SURFACE = "command-line"
@@ -107,7 +108,7 @@ def _script(peeled: Peeled) -> tuple[str, str | None, list[str]] | None:
     if not texts:
         return None
     if peeled.program not in _SHELLS:
-        return (texts[0], None, texts[1:]) if texts[0].endswith((".sh", ".sbatch", ".slurm", ".bash")) else None
+        return (texts[0], None, texts[1:]) if texts[0].endswith(SCRIPTS) else None
     place = 1
     while place < len(texts) and texts[place].startswith("-"):
         if "c" in texts[place] and not texts[place].startswith("--") and place + 1 < len(texts):

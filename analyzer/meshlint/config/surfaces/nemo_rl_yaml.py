@@ -30,11 +30,11 @@ from meshlint.config.launch import Launch
 from meshlint.config.surface import Context
 from meshlint.place import Span
 from meshlint.records import dataclass
+from meshlint.sources.discover import SCRIPTS
 from meshlint.sources.tree import Text, Unreadable
 from meshlint.sources.yaml import parse
 
 _ENDINGS = (".yaml", ".yml")
-SCRIPTS = (".sh", ".sbatch", ".slurm", ".bash")
 PAGES = (".md", ".rst")
 """Documentation, whose commands name configs too."""
 
@@ -133,10 +133,9 @@ def _family(context: Context) -> Family:
     if isinstance(family, Family):
         return family
     family = Family(context)
-    for path in context.files:
-        if path.endswith(_ENDINGS):
-            for base in _bases(path, context):
-                family.children.setdefault(base, []).append(path)
+    for path in context.holding(("defaults:",), _ENDINGS):
+        for base in _bases(path, context):
+            family.children.setdefault(base, []).append(path)
     context.shared["nemo-rl family"] = family
     return family
 
@@ -150,11 +149,12 @@ def _started(context: Context, bases: Collection[str]) -> Iterator[str]:
             default = default_config(path, reader)
             if default is not None and default in bases:
                 yield default
-        elif path.endswith((*SCRIPTS, *PAGES)):
-            yield from _named(path, bases, names, context)
+        elif path.endswith(SCRIPTS):
             own = initial_variables(path).get("CONFIG_PATH", "")
             if own in bases:
                 yield own
+    for path in context.holding(("--config",), (*SCRIPTS, *PAGES)):
+        yield from _named(path, bases, names, context)
 
 
 def _named(path: str, bases: Collection[str], names: Collection[str], context: Context) -> Iterator[str]:
@@ -162,8 +162,6 @@ def _named(path: str, bases: Collection[str], names: Collection[str], context: C
     try:
         text = context.tree.read(path).text
     except Unreadable:
-        return
-    if "--config" not in text:
         return
     for option, word in pairwise(text.replace("=", " ").split()):
         wanted = word.strip("\"'")

@@ -18,6 +18,7 @@ from meshlint.config.registry import framework
 from meshlint.config.surface import Context
 from meshlint.config.value import Kind, Origin
 from meshlint.place import Span
+from meshlint.sources.discover import SCRIPTS
 from meshlint.sources.tree import Reader, Unreadable
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from meshlint.sources.shell.variants import Word as Evaluated
 
 NAME = "shell"
-SUFFIXES = (".sh", ".sbatch", ".slurm", ".bash")
 WATCHED = ("CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE", "NNODES")
 """Variables of the environment that rules and readers look at: conditions that set them make variants."""
 
@@ -66,7 +66,7 @@ class Shell:
 
     def claims(self, path: str) -> bool:
         """Claim by the ending; files without one are not looked at."""
-        return posixpath.splitext(path)[1] in SUFFIXES  # thousands of files: pathlib takes as long as all the rest
+        return posixpath.splitext(path)[1] in SCRIPTS  # thousands of files: pathlib takes as long as all the rest
 
     def entries(self, paths: Iterable[str], context: Context) -> Iterable[str]:
         """Judge scripts that can start something; a script that others source gives way to them."""

@@ -15,12 +15,12 @@ from meshlint.config.hydra.documents import Document, load
 from meshlint.config.launch import Launch
 from meshlint.config.surface import Context
 from meshlint.place import Span
+from meshlint.sources.discover import SCRIPTS
 from meshlint.sources.tree import Unreadable
 
 _ENDINGS = (".yaml", ".yml")
-_SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm")
 _TRAINERS = ("main_ppo", "fully_async_main", "sft_trainer")
-MAX_SCRIPTS = 5_000
+MAXSCRIPTS = 5_000
 
 
 class VerlYaml:
@@ -116,7 +116,7 @@ def _scripts(context: Context) -> list[str]:
     if isinstance(texts, list):
         return texts
     reader = context.reader()
-    paths = [path for path in context.files if path.endswith(_SCRIPTS)][:MAX_SCRIPTS]
+    paths = [path for path in context.files if path.endswith(SCRIPTS)][:MAXSCRIPTS]
     found = [text.text for text in reader.readable(paths) if "verl" in text.text or "config-name" in text.text]
     context.shared["verl scripts"] = found
     return found

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from meshlint.place import Span
 from meshlint.records import dataclass
+from meshlint.sources.discover import SCRIPTS
 from meshlint.sources.shell import slurm
 from meshlint.sources.shell.capture import captured
 from meshlint.sources.shell.document import Document, Mark
@@ -121,7 +122,7 @@ def evaluate(
         shell.state.variables[name] = Var((Lit(value, giver, exact=False),), exported=True)
     _guarded(shell, document)
     for name, text in list(shell.files.items()):
-        if name not in shell.ran and name.endswith((".sh", ".sbatch", ".slurm", ".sub", ".bash")):
+        if name not in shell.ran and name.endswith(SCRIPTS):
             _guarded_file(shell, text)
     programs = tuple(Program(r) for r in shell.reached)
     return Script(programs, tuple(shell.troubles), frozenset(reader.seen))
