@@ -10,7 +10,10 @@ or, where a comment cannot stand on that line, anywhere in the tree with a piece
     # expect: HCP001 error crash-start @ --cp-comm-type a2a+p2p
 
 A comment `# options: --pin megatron-core=0.12.3 --world-size 8 --env CP=4` gives options of the run, as on the command
-line. Everything that a bad tree finds must be expected, and a good tree must find nothing. In a pack's tests:
+line. Everything that a bad tree finds must be expected, and a good tree must find nothing.
+
+A folder that holds nothing but `before/` and `after/` is a change: it is judged as `--diff` judges it, and comments of
+`after/` say what the change must be told for. In a pack's tests:
 
     @pytest.mark.parametrize("case", meshlint.testing.cases("fixtures"), ids=str)
     def test_fixture(case: meshlint.testing.Case) -> None:
@@ -23,6 +26,7 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +36,18 @@ from meshlint.records import dataclass
 if TYPE_CHECKING:
     from meshlint.engine.options import Options as EngineOptions
 
-__all__ = ["Case", "Expectation", "cases", "check", "expectations", "findings", "options", "report", "report_of"]
+__all__ = [
+    "Case",
+    "Expectation",
+    "cases",
+    "change_text",
+    "check",
+    "expectations",
+    "findings",
+    "options",
+    "report",
+    "report_of",
+]
 
 MARK = "expect:"
 OPTIONS = "options:"
@@ -62,6 +77,11 @@ class Case:
     good: bool
     path: Path
 
+    @property
+    def is_change(self) -> bool:
+        """Say whether it has two sides."""
+        return self.path.is_dir() and {one.name for one in self.path.iterdir()} == {"before", "after"}
+
     def __str__(self) -> str:
         return (
             f"{self.code}-{'good' if self.good else 'bad'}-{self.path.stem if self.path.is_file() else self.path.name}"
@@ -87,7 +107,7 @@ def check(case: Case) -> None:
     with tempfile.TemporaryDirectory(prefix="meshlint-") as folder:
         root = _copy(case, Path(folder))
         wanted = [] if case.good else expectations(root)
-        found = [_as_expectation(f) for f in findings(root, options(root))]
+        found = [_as_expectation(f) for f in _judged(case, root).findings]
         if not case.good:
             assert any(e.code == case.code for e in wanted), f"{case}: no comment expects {case.code}"
     missing, extra = _difference(wanted, found)
@@ -98,8 +118,31 @@ def check(case: Case) -> None:
 def report_of(case: Case) -> Report:
     """Give the report of `meshlint check` on a fixture, run as `check` runs it."""
     with tempfile.TemporaryDirectory(prefix="meshlint-") as folder:
-        root = _copy(case, Path(folder))
+        return _judged(case, _copy(case, Path(folder)))
+
+
+def _judged(case: Case, root: Path) -> Report:
+    """Judge a fixture that was copied to `root`: as a tree, or as a change of one."""
+    if not case.is_change:
         return report(root, options(root))
+    from meshlint.engine.change import Asked, check_change
+
+    text = change_text(case.path / "before", case.path / "after")
+    return check_change([str(root)], _engine_options(root, options(root)), Asked(text=text))
+
+
+def change_text(before: str | Path, after: str | Path) -> str:
+    """Give the unified diff that leads from one folder of text files to another."""
+    sides = [dict(_texts(Path(folder))) for folder in (before, after)]
+    return "".join(
+        line
+        for path in sorted({*sides[0], *sides[1]})
+        for line in unified_diff(
+            *(side.get(path, "").splitlines(keepends=True) for side in sides),
+            fromfile=f"a/{path}" if path in sides[0] else "/dev/null",
+            tofile=f"b/{path}" if path in sides[1] else "/dev/null",
+        )
+    )
 
 
 def findings(root: str | Path, words: Sequence[str] = ()) -> tuple[Finding, ...]:
@@ -219,7 +262,7 @@ def _copy(case: Case, folder: Path) -> Path:
     """Copy a fixture to a folder of its own, so that it sees nothing of its neighbours."""
     root = folder / "tree"
     if case.path.is_dir():
-        shutil.copytree(case.path, root)
+        shutil.copytree(case.path / "after" if case.is_change else case.path, root)
     else:
         root.mkdir()
         shutil.copy2(case.path, root / case.path.name)

@@ -66,13 +66,18 @@ def check_change(paths: Sequence[str], options: Options, asked: Asked) -> Report
 
 def _caused(scope: Scope, options: Options, patch: Patch, contents: Mapping[str, str | None], mode: str) -> Report:
     """Judge the side after, and the one before only where there is something to compare."""
-    report = judged(_touched(scope, patch.paths), options)
-    if not report.findings:
-        return report
-    before = judged(_touched(_before(scope, contents), contents), replace(options, tick=None))
-    fresh = _fresh(report.findings, before.findings, patch, _lines(scope, contents))
+    from meshlint.engine.change_rules import Sides, with_changes
+
+    now, then = _touched(scope, patch.paths), _touched(_before(scope, contents), contents)
+    report = judged(now, options)
+    fresh: list[Finding] = []
+    if report.findings:
+        before = judged(then, replace(options, tick=None))
+        fresh = list(_fresh(report.findings, before.findings, patch, _lines(scope, contents)))
+    failures = list(report.failures)
+    fresh = with_changes(fresh, Sides(then, now, patch), options, failures)
     told = [_placed(finding, patch) for finding in fresh if _within(finding, patch, mode)]
-    return replace(report, findings=tuple(sorted(told, key=lambda f: f.sort_key)))
+    return replace(report, findings=tuple(sorted(told, key=lambda f: f.sort_key)), failures=tuple(failures))
 
 
 def diff_since(base: str, cwd: Path) -> str | None:

@@ -20,7 +20,7 @@ from meshlint.engine.trace import Traced
 from meshlint.finding import Confidence, Coverage, Finding, LaunchRef, NotJudged, Related, Severity
 from meshlint.place import Span
 from meshlint.records import dataclass
-from meshlint.rule import LaunchRule, Verdict
+from meshlint.rule import LaunchChangeRule, LaunchRule, Verdict
 
 MAX_FORKS = 512
 """Version choices judged for one rule of one role; beyond them the rule counts as not judged."""
@@ -30,7 +30,7 @@ MAX_FORKS = 512
 class Hit:
     """A verdict under one variant, role and version choice, with the values it names."""
 
-    rule: type[LaunchRule]
+    rule: type[LaunchRule | LaunchChangeRule]
     verdict: Verdict
     launch: Launch
     framework: Framework
@@ -65,7 +65,7 @@ class Hit:
 class Trial:
     """What became of one rule on one launch: hits, how many choices were judged, and what stopped the rest."""
 
-    rule: type[LaunchRule]
+    rule: type[LaunchRule | LaunchChangeRule]
     hits: list[Hit] = field(default_factory=list)
     judged: list[tuple[int, str, Mapping[str, Version]]] = field(default_factory=list)
     stopped: NotJudged | None = None
@@ -119,7 +119,7 @@ def judge(variants: Sequence[Launch], ground: Ground, rules: Iterable[LaunchRule
         finding
         for trial in trials
         if trial.rule.code not in gone
-        for finding in _findings(trial, len(variants), versions)
+        for finding in findings_of(trial, len(variants), versions)
     ]
     reads = frozenset({variants[0].place.path}.union(*(launch.reads for launch in variants)))
     failures = tuple(trial.failure for trial in trials if trial.failure)
@@ -161,7 +161,7 @@ def _try_role(
             return
         config = ground.config(launch, role, chosen, shared)
         try:
-            hits = [_hit(rule, verdict, config) for verdict in rule.check(config)]
+            hits = [hit_of(rule, verdict, config) for verdict in rule.check(config)]
         except Fork as fork:
             open_choices[:0] = [{**chosen, fork.library: v} for v in fork.candidates]
             continue
@@ -178,7 +178,8 @@ def _try_role(
         trial.hits += hits
 
 
-def _hit(rule: LaunchRule, verdict: Verdict, config: Traced) -> Hit:
+def hit_of(rule: LaunchRule | LaunchChangeRule, verdict: Verdict, config: Traced) -> Hit:
+    """Give a verdict together with what it was judged on, and with the values that it names."""
     at = config.value(verdict.at) if verdict.at else None
     values = tuple((name, config.value(name)) for name in verdict.fields)
     asked, assumed = tuple(config.libraries), tuple(config.assumed)
@@ -186,7 +187,8 @@ def _hit(rule: LaunchRule, verdict: Verdict, config: Traced) -> Hit:
     return Hit(type(rule), verdict, *where, config.chosen, at, values, asked, assumed)
 
 
-def _findings(trial: Trial, variants: int, versions: Mapping[str, Resolved]) -> list[Judged]:
+def findings_of(trial: Trial, variants: int, versions: Mapping[str, Resolved]) -> list[Judged]:
+    """Make one finding of each cause; `variants` is how many the launch has."""
     causes: dict[tuple[object, ...], list[Hit]] = {}
     for hit in trial.hits:
         causes.setdefault(hit.cause, []).append(hit)

@@ -21,7 +21,7 @@ from meshlint.engine.options import UsageError
 from meshlint.engine.ruleset import RuleSet, page
 from meshlint.finding import Finding
 from meshlint.records import dataclass
-from meshlint.rule import ProgramRule, Verdict
+from meshlint.rule import ProgramChangeRule, ProgramRule, Verdict
 from meshlint.sources.discover import Scope
 
 if TYPE_CHECKING:
@@ -117,14 +117,15 @@ def _spread(paths: Sequence[str], work: Callable[[Sequence[str], bool], Units]) 
 
 def _check(rule: ProgramRule, program: Program, judgement: Judgement) -> None:
     try:
-        judgement.judged += [_judged(rule, verdict) for verdict in rule.check(program) if verdict.span is not None]
+        judgement.judged += [judged_of(rule, verdict) for verdict in rule.check(program) if verdict.span is not None]
     except Exception as error:
         if os.environ.get("MESHLINT_DEBUG") == "1":
             raise
         judgement.failures.append(f"{rule.code} failed ({type(error).__name__})")
 
 
-def _judged(rule: ProgramRule, verdict: Verdict) -> Judged:
+def judged_of(rule: ProgramRule | ProgramChangeRule, verdict: Verdict) -> Judged:
+    """Make a finding of a verdict, which has a place."""
     assert verdict.span is not None
     finding = Finding(
         code=rule.code,

@@ -8,7 +8,7 @@ from dataclasses import field
 from meshlint.engine.packs import packs
 from meshlint.finding import RuleInfo
 from meshlint.records import dataclass
-from meshlint.rule import LaunchRule, ProgramRule, Rule
+from meshlint.rule import LaunchChangeRule, LaunchRule, ProgramChangeRule, ProgramRule, Rule
 from meshlint.words import meant
 
 
@@ -28,8 +28,9 @@ class RuleSet:
     """Why each rule that is not selected is not: `preview`, `ignored` or `not selected`, by code."""
 
     def about_launches(self) -> bool:
-        """Say whether any selected rule needs launches: all but those about source do."""
-        return any(not issubclass(rule, ProgramRule) and rule.code in self.selected for rule in self.rules)
+        """Say whether any selected rule needs launches: all but those about source and about changes do."""
+        others = (ProgramRule, ProgramChangeRule, LaunchChangeRule)
+        return any(not issubclass(rule, others) and rule.code in self.selected for rule in self.rules)
 
     def launch_rules(self) -> list[LaunchRule]:
         """Give the selected rules about launches."""
@@ -38,6 +39,12 @@ class RuleSet:
     def program_rules(self) -> list[ProgramRule]:
         """Give the selected rules about Python source."""
         return [rule() for rule in self.rules if issubclass(rule, ProgramRule) and rule.code in self.selected]
+
+    def change_rules(self) -> tuple[list[LaunchChangeRule], list[ProgramChangeRule]]:
+        """Give the selected rules about changes: those about launches, and those about Python source."""
+        chosen = [rule for rule in self.rules if rule.code in self.selected]
+        launches = [rule() for rule in chosen if issubclass(rule, LaunchChangeRule)]
+        return launches, [rule() for rule in chosen if issubclass(rule, ProgramChangeRule)]
 
     def get(self, code: str) -> type[Rule] | None:
         """Give a rule by its code."""

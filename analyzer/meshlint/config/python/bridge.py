@@ -62,7 +62,8 @@ HOLDERS = frozenset(
     ]
 )
 TRACKED = frozenset({"context_parallel_size", "tensor_model_parallel_size"})
-INTERESTING = frozenset(FIELDS) | HOLDERS | {"pad_seq_to_mult", "enable_offline_packing", "enable_in_batch_packing", ""}
+PACKING = frozenset(("pad_seq_to_mult", "packed_train_data_path", "enable_offline_packing", "enable_in_batch_packing"))
+INTERESTING = frozenset(FIELDS) | HOLDERS | PACKING | {""}
 
 
 def from_pretrained(machine: Calls, callee: Val, site: CallSite) -> Val | None:

@@ -1,0 +1,1 @@
+"""Changes: what a diff brings, judged with both of its sides."""

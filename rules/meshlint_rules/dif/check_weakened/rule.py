@@ -1,0 +1,206 @@
+"""DIF002: a change takes out a check on parallel sizes, or lets more through."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from meshlint.protocol.checks import Check, checks, without_checks
+from meshlint.protocol.guards import words
+from meshlint.protocol.verdict import is_test
+from meshlint.rule import Confidence, Fix, Outcome, ProgramChangeRule, Reference, Related, Severity, Span, Verdict
+
+if TYPE_CHECKING:
+    from meshlint.protocol.change import Both, ProgramChange
+    from meshlint.protocol.facts import FileFacts
+
+SHORT = frozenset(
+    (
+        "tp_size", "pp_size", "cp_size", "ep_size", "etp_size", "vpp_size", "dp_size", "sequence_parallel",
+        "cp_comm_type", "hierarchical_context_parallel_sizes",
+    )
+)  # fmt: skip
+
+
+class CheckWeakened(ProgramChangeRule):
+    """A change takes out or weakens a check on parallelism, and the code behind it stays as it was.
+
+    ## What it does
+
+    Finds assertions and raises on parallel sizes (tensor, pipeline, context, expert, data, sequence parallelism) that
+    are there before the change and not after it; that ask for less (`or` with something new, a new branch around
+    them); or that became a warning. It speaks only where the change uses these sizes as often as before: a change
+    that makes a size work, and so takes the check out, or that takes out the code along with its check, is not told.
+    A check that moved, or was written anew, is not told either. Tests are left out. Only under `--diff`.
+
+    ## Why this is bad
+
+    What was refused with a sentence at start runs on into the code that the check kept it from: a reshape that fails
+    on some rank, a group that does not exist, or numbers that are wrong in silence.
+
+    ## Example
+
+    ```diff
+     def cut(x, cp_size):
+    -    assert x.size(1) % (2 * cp_size) == 0
+         return x.view(x.size(0), 2 * cp_size, -1)
+    ```
+
+    ## Use instead
+
+    Leave the check, or put the one that holds now in its place, in the same change.
+
+    ## References/versions
+
+    It needs a change: without `--diff` or `--diff-file`, nothing is judged.
+    """
+
+    code = "DIF002"
+    slug = "check-weakened"
+    severity = Severity.WARNING
+    outcomes = (Outcome.WRONG, Outcome.CRASH_LATE)
+    references = (Reference("docs/changes.md: what a change causes"),)
+
+    def check(self, change: ProgramChange) -> Iterator[Verdict]:
+        """Compare the checks of the functions that both sides have."""
+        uses = _uses(change)
+        still = Counter(one.key for file in change.files if file.after for one in _all(file.after))
+        for both in change.functions():
+            if is_test(both.file.path) or both.before.lowered == both.after.lowered:
+                continue
+            for one, after in _gone(both):
+                if after is not None:
+                    yield from _weakened(both, one, after, uses)
+                elif not still[one.key] and not _rewritten(both, one) and _as_before(one, uses):
+                    yield _removed(both, one)
+
+
+def is_parallel(word: str) -> bool:
+    """Say whether a name is that of a parallel size or setting."""
+    return word in SHORT or ("parallel" in word and "size" in word)
+
+
+def _parallel(check: Check) -> frozenset[str]:
+    return frozenset(word for word in check.words() if is_parallel(word))
+
+
+def _all(facts: FileFacts) -> Iterator[Check]:
+    for definition in facts.definitions:
+        yield from checks(definition.body)
+
+
+Uses = tuple[Counter[str], Counter[str]]
+"""How often each parallel name stands in the changed files besides in checks, before and after."""
+
+
+def _uses(change: ProgramChange) -> Uses:
+    def counted(sides: Iterable[FileFacts | None]) -> Counter[str]:
+        return Counter(
+            word
+            for facts in sides
+            if facts is not None
+            for definition in facts.definitions
+            for statement in without_checks(definition.body)
+            for word in words(statement)
+            if is_parallel(word)
+        )
+
+    files = [file for file in change.files if not is_test(file.path)]
+    return counted(file.before for file in files), counted(file.after for file in files)
+
+
+def _as_before(check: Check, uses: Uses) -> bool:
+    """Say whether the change leaves alone what else is done with the sizes that a check asks for."""
+    before, after = uses
+    names = _parallel(check)
+    return all(before[name] == after[name] for name in names) and any(after[name] for name in names)
+
+
+def _gone(both: Both) -> Iterator[tuple[Check, Check | None]]:
+    """Give the checks on parallel sizes that are not there any more as they were, each with what became of it."""
+    after = list(checks(both.after.body))
+    rest = Counter((one.key, _under(one), one.firm) for one in after)
+    before = [one for one in checks(both.before.body) if one.firm and _parallel(one)]
+    for one in before:
+        same = (one.key, _under(one), one.firm)
+        if rest[same] > 0:
+            rest[same] -= 1
+            continue
+        yield one, _heir(one, [new for new in after if rest[(new.key, _under(new), new.firm)] > 0])
+
+
+def _under(check: Check) -> frozenset[object]:
+    return frozenset(condition.key for condition in check.under)
+
+
+def _heir(check: Check, after: Iterable[Check]) -> Check | None:
+    """Give the check that lets through all that this one let through, and asks the same or less."""
+    for new in after:
+        if set(check.key) <= set(new.key) and _under(check) <= _under(new):
+            return new
+    return None
+
+
+def _rewritten(both: Both, check: Check) -> bool:
+    """Say whether the function has a check now that it had not, on one of the same sizes."""
+    before = Counter(one.key for one in checks(both.before.body))
+    new = Counter(one.key for one in checks(both.after.body)) - before
+    names = _parallel(check)
+    return any(names & {word for node, _ in key for word in words(node)} for key in new)
+
+
+def _weakened(both: Both, old: Check, new: Check, uses: Uses) -> Iterator[Verdict]:
+    if not _as_before(old, uses):
+        return
+    more = [condition for condition in new.holds if condition.key not in old.key]
+    around = [condition for condition in new.under if condition.key not in _under(old)]
+    if old.firm and not new.firm:
+        how = "is only a warning from this change on"
+    elif more:
+        how = f"is passed from this change on wherever `{more[0].text}` holds"
+    elif around:
+        how = f"is made from this change on only where `{around[0].text}` holds"
+    else:
+        return
+    yield _verdict(both, old, how, Span(both.file.path, new.line), ())
+
+
+def _removed(both: Both, check: Check) -> Verdict:
+    line = min(both.file.moved(check.line), both.after.end_line)
+    uses = _first_use(both, check)
+    related = (Related(Span(both.file.path, uses), "it is used here as before"),) if uses else ()
+    return _verdict(both, check, "is gone with this change", Span(both.file.path, line), related)
+
+
+def _first_use(both: Both, check: Check) -> int:
+    """Give the first line behind a check that uses one of its sizes; 0 for none."""
+    names = _parallel(check)
+    for statement in both.after.body:
+        line: int = statement[1]
+        if (
+            statement[0] not in ("def", "class")
+            and line >= both.file.moved(check.line)
+            and names & set(words(statement))
+        ):
+            return line
+    return 0
+
+
+def _verdict(both: Both, check: Check, how: str, span: Span, related: tuple[Related, ...]) -> Verdict:
+    where = f"{both.after.name}()" if both.after.index else "this module"
+    return Verdict(
+        f"The check `{check.text}` of {where} {how}, and the change does nothing else about "
+        f"{', '.join(sorted(_parallel(check)))}: sizes that were refused here run on into the code that it kept them "
+        "from.",
+        Outcome.WRONG,
+        span=span,
+        related=related,
+        fix=Fix("Leave the check, or put the one that holds now in its place."),
+        confidence=Confidence.MEDIUM,
+        subject=check.text,
+        scope=both.after.qualname,
+    )
+
+
+RULE = CheckWeakened
