@@ -124,7 +124,8 @@ def _upgraded(paths: tuple[str, ...], words: tuple[str, ...] | None, options: An
         _say(upgrade.report.notes, reports.render(upgrade, form, colour, values["verbose"]))
     for other, file in _targets(values["outputs"]):
         _write(upgrade.report, other, file, reports.render(upgrade, other) if other in reports.FORMATS else None)
-    return failed(upgrade.report, values["fail_level"] or options.settings.fail_level)
+    level = values["fail_level"] or options.settings.fail_level
+    return _status(upgrade.report, level, values["require_launch"], words is not None)
 
 
 def _whole(paths: tuple[str, ...], words: tuple[str, ...] | None, chosen: Given, values: dict[str, Any]) -> bool:

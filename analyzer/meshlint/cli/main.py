@@ -17,6 +17,7 @@ VERBS = {
     "card": "Show what each launch comes to, and whether it may go.",
     "check": "Judge the launches and the code under PATH.",
     "config": "Show the effective config of each launch, and where it was written.",
+    "diff": "Compare two launches, or one at two revisions.",
     "explain": "Explain a rule.",
     "reproduce": "Show the failure of a rule, on the smallest mesh.",
     "review": "Comment on a pull request what its change causes.",

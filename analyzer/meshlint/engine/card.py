@@ -61,10 +61,18 @@ def cards(
     return cards_of(scope, options, command, per_node)
 
 
-def cards_of(scope: Scope, options: Options, command: Sequence[str] | None = None, per_node: int | None = None) -> Deck:
-    """Give the cards of a scope."""
+def cards_of(
+    scope: Scope,
+    options: Options,
+    command: Sequence[str] | None = None,
+    per_node: int | None = None,
+    modules: Mapping[str, str] | None = None,
+) -> Deck:
+    """Give the cards of a scope; `modules` are the commits of the submodules, where it is that of a revision."""
     rules, notes = choose(options)
     context = gather.context_of(scope, options)
+    if modules is not None:
+        context.shared["pins.gitlinks"] = dict(modules)
     outcome = Outcome(notes=list(notes))
     dealt = _Dealt()
     active = tuple(rules.launch_rules())

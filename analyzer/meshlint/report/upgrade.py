@@ -36,10 +36,10 @@ def render(upgrade: Upgrade, form: str, colour: bool = False, verbose: bool = Fa
 
 def moved(move: Move) -> str:
     """Say how a library moves: `megatron-core 0.16.1 -> 0.19.2 in 3 launches`."""
-    parts = [
-        f"{f'stays {before}' if before == move.release else f'{before} -> {move.release}'} in {plural(number, 'launch')}"
-        for before, number in move.before
-    ]
+    parts = []
+    for before, number in move.before:
+        how = f"stays {before}" if before == move.release else f"{before} -> {move.release}"
+        parts.append(f"{how} in {plural(number, 'launch')}")
     parts += [f"not used by {plural(move.elsewhere, 'launch')}"] if move.elsewhere else []
     return f"{move.library} {'; '.join(parts) or f'{move.release}: no launch uses it'}"
 

@@ -167,7 +167,9 @@ def _stands(folder: str, place: str, context: Context) -> bool:
 def _submodules(folder: str, context: Context) -> Iterator[Pin]:
     if folder or not context.tree.exists(".gitmodules"):
         return
-    for path, commit in sorted(gitlinks(context.tree.root).items()):
+    given = context.shared.get("pins.gitlinks")  # those of a revision
+    links = given if isinstance(given, dict) else gitlinks(context.tree.root)
+    for path, commit in sorted(links.items()):
         name = PurePosixPath(path).name.removeprefix("PAI-")
         library = next((lib for start, lib in SUBMODULES.items() if name.startswith(start)), None)
         specifier = readers.specifier_of(commit, library) if library is not None else None

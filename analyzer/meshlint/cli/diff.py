@@ -1,0 +1,63 @@
+"""`meshlint diff`: what differs between two launches, or one at two revisions, and what that comes to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from meshlint import __version__
+from meshlint.cli.check import _colour, _say
+from meshlint.cli.common import engine_options, given, settings_for, shared
+from meshlint.finding import Severity
+from meshlint.report.compare import FORMATS
+
+
+@click.command(options_metavar="[OPTIONS]")
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="[B]", required=False)
+@shared
+@click.option("--gpus-per-node", type=click.IntRange(1, 1024), help="The GPUs of a node of the cluster.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="How to print the difference.")
+@click.option("--fail-level", type=click.Choice([s.value for s in Severity]), help="Exit with 1 from this severity on.")
+@click.option("--verbose", is_flag=True, help="Show every setting that differs.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the text.")
+def command(before: str, after: str | None, /, **values: Any) -> int:
+    """Compare the launches of A with those of B: effective settings, and what their difference comes to.
+
+    A and B are files or folders, each as it is, or as it was at a git revision: REV:PATH. Without B, a REV:PATH is
+    compared with PATH as it is. The exit status is that of the findings that B alone has.
+    """
+    from meshlint.engine.compare import compare
+    from meshlint.engine.options import UsageError
+    from meshlint.report.compare import render
+    from meshlint.report.text import clean
+
+    chosen = given(values)
+    try:
+        sides = _sides(before, after)
+        settings = settings_for((sides[1].rpartition(":")[2],), chosen)
+        found = compare(*sides, engine_options(settings, chosen), values["gpus_per_node"])
+    except UsageError as error:
+        raise click.UsageError(str(error)) from None
+    _say(found.notes, render(found, values["form"], __version__, _colour(values["color"]), values["verbose"]))
+    for failure in found.failures:
+        click.echo(f"meshlint: internal error: {clean(failure)}", err=True)
+    if found.failures:
+        return 3
+    if not found.pairs:
+        click.echo("meshlint: no launch of one side belongs to a launch of the other", err=True)
+    least = Severity(values["fail_level"] or settings.fail_level).rank
+    return int(any(finding.severity.rank >= least for pair in found.pairs for finding in pair.appear))
+
+
+def _sides(before: str, after: str | None) -> tuple[str, str]:
+    """Give both sides; raises UsageError for a lone path without a revision."""
+    from meshlint.engine.options import UsageError
+
+    if after is not None:
+        return before, after
+    revision, colon, path = before.partition(":")
+    if not (revision and colon and path):
+        raise UsageError("give two paths, or one at a revision: REV:PATH")
+    return before, path

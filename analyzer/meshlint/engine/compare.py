@@ -1,0 +1,344 @@
+"""Two launches compared: their effective settings, and what the difference comes to."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from meshlint.card import Card, Group, Item, Line, Pad, RoleCard
+from meshlint.config.effective import EffectiveConfig
+from meshlint.config.fields import FIELDS
+from meshlint.config.framework import Role
+from meshlint.config.launch import Launch
+from meshlint.config.value import Data, Kind, State, Value
+from meshlint.difference import Changed, Comparison, Difference, Meaning, RoleDifference
+from meshlint.engine.card import Deck, cards_of, settled
+from meshlint.engine.judge import Ground
+from meshlint.engine.options import Options
+from meshlint.engine.sides import side
+from meshlint.finding import Finding
+from meshlint.place import Span
+from meshlint.records import dataclass
+from meshlint.report.card import layers, members, pad_text, spans, step
+
+MAX_SHOWN = 100
+"""Characters shown of a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class One:
+    """One launch of one side: its card, its first variant, and what it stands on."""
+
+    card: Card
+    launch: Launch
+    ground: Ground
+
+
+def compare(before: str, after: str, options: Options, per_node: int | None = None) -> Comparison:
+    """Compare two sides; raises UsageError for a side that is not there."""
+    decks = []
+    for given in (before, after):
+        found = side(given, options)
+        decks.append(cards_of(found.scope, options, per_node=per_node, modules=found.modules))
+    sides = [_ones(deck) for deck in decks]
+    pairs, left, right = _paired(*sides)
+    return Comparison(
+        before,
+        after,
+        tuple(_difference(one, other) for one, other in pairs),
+        tuple(one.card.launch for one in left),
+        tuple(one.card.launch for one in right),
+        failures=tuple(dict.fromkeys(failure for deck in decks for failure in deck.report.failures)),
+        notes=tuple(dict.fromkeys(note for deck in decks for note in deck.report.notes)),
+    )
+
+
+def _ones(deck: Deck) -> list[One]:
+    return [
+        One(card, variants[0], ground)
+        for card, variants, ground in zip(deck.cards, deck.launches, deck.grounds, strict=True)
+    ]
+
+
+def _paired(left: list[One], right: list[One]) -> tuple[list[tuple[One, One]], list[One], list[One]]:
+    """Pair launches: two lone ones, those of one name, then those of one name within their files."""
+    if len(left) == len(right) == 1:
+        return [(left[0], right[0])], [], []
+    pairs: list[tuple[One, One]] = []
+    for key in (_identity, _inner):
+        others: dict[tuple[str, str], list[One]] = {}
+        for one in right:
+            others.setdefault(key(one), []).append(one)
+        kept = []
+        for one in left:
+            same = others.get(key(one), [])
+            if same:
+                pairs.append((one, same.pop(0)))
+            else:
+                kept.append(one)
+        left, right = kept, [one for ones in others.values() for one in ones]
+    return sorted(pairs, key=lambda pair: pair[0].card.launch.span), left, right
+
+
+def _identity(one: One) -> tuple[str, str]:
+    return (one.launch.framework, one.launch.identity)
+
+
+def _inner(one: One) -> tuple[str, str]:
+    """Give the name of a launch inside its file: `command 1`, a function."""
+    return (one.launch.framework, one.launch.identity.partition("::")[2])
+
+
+def _difference(one: One, other: One) -> Difference:
+    appear, disappear = _findings(one.card, other.card)
+    return Difference(
+        one.card.launch,
+        other.card.launch,
+        (one.card.verdict, other.card.verdict),
+        tuple(_of_launch(one, other)),
+        tuple(_roles(one, other)),
+        tuple(_others(one, other)),
+        appear,
+        disappear,
+    )
+
+
+def _findings(before: Card, after: Card) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """Give the findings that come and that go; a rule that finds as much as before finds the same."""
+    return _beyond(after, before), _beyond(before, after)
+
+
+def _beyond(card: Card, other: Card) -> tuple[Finding, ...]:
+    known = Counter(finding.code for finding in other.findings)
+    fresh = []
+    for finding in card.findings:
+        known[finding.code] -= 1
+        if known[finding.code] < 0:
+            fresh.append(finding)
+    return tuple(fresh)
+
+
+def _of_launch(one: One, other: One) -> Iterator[Changed]:
+    """Compare what is started, on which nodes, versions and variables."""
+    names = (("framework", one.card.framework, other.card.framework), ("entry", one.card.entry, other.card.entry))
+    yield from (Changed(name, before, after) for name, before, after in names if before != after)
+    for name in ("nodes", "gpus_per_node", "world"):
+        yield from _changed(name, getattr(one.launch, name), getattr(other.launch, name))
+    yield from _versions(one, other)
+    variables = [_set(each.launch) for each in (one, other)]
+    for name in sorted({*variables[0], *variables[1]}):
+        yield from _changed(f"${name}", variables[0].get(name), variables[1].get(name))
+
+
+def _versions(one: One, other: One) -> Iterator[Changed]:
+    """Compare the releases of each library that are judged, with the pins that say so."""
+    sides = [{version.library: version for version in each.card.versions} for each in (one, other)]
+    for library in sorted({*sides[0], *sides[1]}):
+        mine, yours = (side[library].releases if library in side else "not used" for side in sides)
+        if mine != yours:
+            yield Changed(library, mine, yours, _pinned(one, library), _pinned(other, library))
+
+
+def _pinned(one: One, library: str) -> Span | None:
+    found = one.ground.versions.get(library)
+    return found.pin.value.span if found is not None and found.pin is not None else None
+
+
+def _set(launch: Launch) -> dict[str, Value]:
+    """Give the variables that a launch sets, as opposed to those of this process."""
+    return {
+        name: value
+        for name, value in launch.environment.items()
+        if not any(origin.kind is Kind.OPTION and origin.text == name for origin in value.origins)
+    }
+
+
+def _changed(name: str, before: Value | None, after: Value | None) -> Iterator[Changed]:
+    if _same(before, after):
+        return
+    yield Changed(name, _text(before), _text(after), _span(before), _span(after))
+
+
+def _same(before: Value | None, after: Value | None) -> bool:
+    """Say whether two values are one: equal data, whoever writes it, or unknown for one reason."""
+    if before is None or after is None:
+        return before is after
+    if before.is_unknown or after.is_unknown:
+        return (before.state, before.reason) == (after.state, after.reason)
+    return bool(before.data == after.data)
+
+
+def _text(value: Value | None) -> str:
+    if value is None:
+        return "not set"
+    if value.is_unknown:
+        return f"? ({value.reason})"
+    return shown(value.data)
+
+
+def shown(data: Data) -> str:
+    """Write data as a config does, cut to a length."""
+    text = data if isinstance(data, str) else json.dumps(data, default=str, ensure_ascii=False)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
+
+
+def _span(value: Value | None) -> Span | None:
+    return None if value is None or value.state is State.UNSET else value.span
+
+
+def _roles(one: One, other: One) -> Iterator[RoleDifference]:
+    """Compare role by role; the first variant of each side stands for it."""
+    mine, yours = _named(one), _named(other)
+    if len(mine) == len(yours) == 1:
+        yours = dict.fromkeys(mine, next(iter(yours.values())))
+    for name in dict.fromkeys((*mine, *yours)):
+        if name not in mine or name not in yours:
+            yield RoleDifference(name, only="before" if name in mine else "after")
+            continue
+        fields = tuple(_fields(one, other, mine[name][0], yours[name][0]))
+        told = tuple(meaning(mine[name][1], yours[name][1], {field.name for field in fields}))
+        if fields or told:
+            yield RoleDifference(name, fields, told)
+
+
+def _named(one: One) -> dict[str, tuple[Role, RoleCard]]:
+    roles = one.ground.framework.roles(one.launch)
+    cards = one.card.variants[0].roles if one.card.variants else ()
+    return {role.name: (role, card) for role, card in zip(roles, cards, strict=False)}
+
+
+def _fields(one: One, other: One, role: Role, peer: Role) -> Iterator[Changed]:
+    caches: tuple[dict[str, Value], dict[str, Value]] = ({}, {})
+    for name in FIELDS:
+        part = partial(_value, name)
+        before = settled(one.launch, role, one.ground, part, caches[0])
+        after = settled(other.launch, peer, other.ground, part, caches[1])
+        if len(before) == len(after) and all(map(_alike, before, after)):
+            continue
+        yield Changed(name, _either(before), _either(after), _span(before[0].data), _span(after[0].data))
+
+
+def _value(name: str, config: EffectiveConfig) -> Item:
+    return Item(config.value(name))
+
+
+def _alike(before: Item, after: Item) -> bool:
+    return before.known == after.known and _same(before.data, after.data)
+
+
+def _either(line: Line) -> str:
+    """Write a value; one that hangs on open versions with each of its values."""
+    return " or ".join(dict.fromkeys(_text(item.data) if item.known else f"? ({item.reason})" for item in line))
+
+
+def _others(one: One, other: One) -> Iterator[Changed]:
+    """Compare what no canonical field reads, in the framework's own words."""
+    if one.launch.framework != other.launch.framework:
+        return
+    sides = [_own(each) for each in (one, other)]
+    for key in sorted({*sides[0], *sides[1]}):
+        yield from _changed(key, sides[0].get(key), sides[1].get(key))
+
+
+def _own(one: One) -> dict[str, Value]:
+    framework, roles = one.ground.framework, one.ground.framework.roles(one.launch)
+    spelt = {
+        key.replace("{role}", role.prefix).replace("{parent}", role.parent)
+        for spelling in framework.spellings
+        for key in spelling.keys
+        for role in roles
+    }
+    return {w.key: w.value for w in one.launch.writes if not (w.key in spelt or w.key[:1] == "@" or "*" in w.key)}
+
+
+def meaning(before: RoleCard, after: RoleCard, fields: set[str]) -> Iterator[Meaning]:
+    """Say what differs on the launch card of a role."""
+    for what, pair in (("ranks", (before.ranks, after.ranks)), ("rank order", (before.order, after.order))):
+        yield from _plainly(what, *pair)
+    for name in ("dp", "edp"):
+        yield from _plainly(name, before.sizes[name], after.sizes[name])
+    for rows in ((before.groups, after.groups), (before.expert_groups, after.expert_groups)):
+        yield from _groups(*rows)
+    yield from _told("layers", before.stages, after.stages, layers)
+    yield from _steps(before.step, after.step)
+    yield from _pads(before.pads, after.pads, "pad_multiple" in fields)
+
+
+def _plainly(what: str, before: Line, after: Line) -> Iterator[Meaning]:
+    yield from _told(what, before, after, lambda item: str(item.data))
+
+
+def _told(what: str, before: Line, after: Line, text: object) -> Iterator[Meaning]:
+    """Compare a line of the card as text; what is known on neither side has no meaning."""
+    assert callable(text)
+    told = [" or ".join(_item(item, text) for item in line) for line in (before, after)]
+    if told[0] != told[1] and any(item.known for line in (before, after) for item in line):
+        yield Meaning(what, *told)
+
+
+def _item(item: Item, text: object) -> str:
+    assert callable(text)
+    if not item.known:
+        return f"? ({item.reason})"
+    return "none" if item.data is None else str(text(item))
+
+
+def _groups(before: Line, after: Line) -> Iterator[Meaning]:
+    """Compare the groups of the first reading on each side, by name."""
+    if not (before[0].known and after[0].known):
+        yield from _told("groups", before, after, lambda item: "known")
+        return
+    mine: Mapping[str, Group] = {group.name: group for group in before[0].data or ()}
+    yours: Mapping[str, Group] = {group.name: group for group in after[0].data or ()}
+    for name in dict.fromkeys((*mine, *yours)):
+        old, new = mine.get(name), yours.get(name)
+        if old != new:
+            yield Meaning(f"{name} groups", _group(old), _group(new), _crossing(old, new))
+
+
+def _group(group: Group | None) -> str:
+    return "none" if group is None else f"{group.count} of {group.size} ({members(group.first)})"
+
+
+def _crossing(old: Group | None, new: Group | None) -> str:
+    """Say what becomes of a group's nodes; nothing where it stays on one."""
+    if new is None or new.nodes is None:
+        return ""
+    if old is None or old.nodes is None or old.nodes == new.nodes:
+        return spans(new) if new.nodes > 1 and (old is None or old.nodes is None) else ""
+    return f"now {spans(new)}" if new.nodes > 1 else "no longer crosses nodes"
+
+
+def _steps(before: Line, after: Line) -> Iterator[Meaning]:
+    note = ""
+    if before[0].known and after[0].known and before[0].data is not None and after[0].data is not None:
+        old, new = before[0].data.count, after[0].data.count
+        if old is not None and new is not None and old != new:
+            note = f"{old} -> {new} micro-batches a step (gradient accumulation)"
+    for told in _told("batch", before, after, step):
+        yield Meaning(told.what, told.before, told.after, note)
+
+
+def _pads(before: Line, after: Line, changed: bool) -> Iterator[Meaning]:
+    """Compare what lengths are padded to, and say where the pad stays and what is wanted does not."""
+    if not (before[0].known and after[0].known):
+        yield from _told("pads", before, after, lambda item: "; ".join(map(pad_text, item.data)))
+        return
+    mine, yours = ({pad.what: pad for pad in line[0].data or ()} for line in (before, after))
+    for what in dict.fromkeys((*mine, *yours)):
+        old, new = mine.get(what), yours.get(what)
+        if old != new:
+            yield Meaning(what, _pad(old), _pad(new), _stays(old, new, changed))
+
+
+def _pad(pad: Pad | None) -> str:
+    return "no multiple" if pad is None else pad_text(pad).removeprefix(f"{pad.what} ")
+
+
+def _stays(old: Pad | None, new: Pad | None, changed: bool) -> str:
+    if new is None or new.fits or new.by != "pad_multiple" or changed:
+        return ""
+    was = 1 if old is None else old.wanted
+    return f"the pad stays {new.given}; {was if was > 1 else 'no multiple'} was wanted, {new.wanted} is now"
