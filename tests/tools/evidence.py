@@ -1,6 +1,7 @@
 """Collects verdicts: runs every reproducer at one depth and writes what they show.
 
-    python tests/tools/evidence.py DEPTH FOLDER [--python PROGRAM] [--skip-library] [CODE ...]
+    python tests/tools/evidence.py DEPTH FOLDER [--python PROGRAM] [--library with|without|only] [--case NAME]
+        [--share-gpus] [CODE ...]
 
 One file a rule and depth, `FOLDER/CODE-DEPTH.json`, or all in one file where FOLDER ends in `.json`. What
 `docs/evidence` holds was made by it; `docs/generate.py` makes the page of it.
@@ -31,10 +32,12 @@ def main() -> int:
     parser.add_argument("codes", nargs="*")
     parser.add_argument("--python", default="")
     parser.add_argument("--timeout", type=float, default=60)
+    parser.add_argument("--share-gpus", action="store_true")
+    parser.add_argument("--case", action="append", default=[])
     parser.add_argument("--library", choices=["with", "without", "only"], default="with")
     chosen = parser.parse_args()
     depth, found = Depth(chosen.depth), {}
-    with Runner(python=chosen.python, timeout=chosen.timeout) as runner:
+    with Runner(python=chosen.python, timeout=chosen.timeout, share=chosen.share_gpus) as runner:
         for rule in rules():
             reproducer = reproducer_of(rule)
             if reproducer is None or (chosen.codes and rule.code not in chosen.codes):
@@ -43,7 +46,7 @@ def main() -> int:
             if depth not in reproducer.depths():
                 continue
             began = time.monotonic()
-            verdict = runner.run(reproducer, depth)
+            verdict = runner.run(reproducer, depth, names=chosen.case)
             found[rule.code] = to_json(verdict, rule.slug, __version__)
             print(f"{time.monotonic() - began:.1f} s", flush=True)
             print("\n".join(text(verdict, rule.slug)), flush=True)

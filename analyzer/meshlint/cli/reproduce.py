@@ -25,6 +25,7 @@ DEPTHS = ("simulate", "cpu", "gpu")
 @click.option("--nproc", type=click.IntRange(min=1), help="Run on this many ranks.")
 @click.option("--timeout", type=click.IntRange(min=5), default=120, help="Seconds that one arm may take.")
 @click.option("--python", default="", metavar="PROGRAM", help="The Python that has torch (default: this one).")
+@click.option("--share-gpus", "share", is_flag=True, help="Let ranks share GPUs where there are fewer (slow).")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @click.option("--write", "file", type=click.Path(path_type=Path), help="Write a case as a script for torchrun instead.")
 def command(
@@ -34,6 +35,7 @@ def command(
     nproc: int | None,
     timeout: int,
     python: str,
+    share: bool,
     as_json: bool,
     file: Path | None,
 ) -> int:
@@ -49,7 +51,7 @@ def command(
     if file is not None:
         return _write(rule, _case(reproducer, names), file)
     needs = tuple(sorted({module for case in reproducer.cases for module in case.needs}))
-    with Runner(python=python, timeout=float(timeout), modules=needs) as runner:
+    with Runner(python=python, timeout=float(timeout), share=share, modules=needs) as runner:
         verdict = runner.run(reproducer, _depth(runner, reproducer, depth), nproc, names)
     _print(verdict, rule, as_json)
     return 0 if verdict.shown else 1

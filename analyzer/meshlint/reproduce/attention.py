@@ -82,9 +82,12 @@ packed|from megatron.core.packed_seq_params import PackedSeqParams
 from megatron.core.transformer.enums import AttnMaskType
 from megatron.core.transformer.transformer_config import TransformerConfig
 packed|import transformer_engine_torch as tex
+fp8|from transformer_engine.common.recipe import CustomRecipe, DelayedScaling
+fp8|from transformer_engine.pytorch import fp8_autocast
 
-def full(q, k, v, allowed):  # in fp32 over the whole sequence, [s, b, h, d]
-    scores = torch.einsum("sbhd,tbhd->bhst", q, k) / 128**0.5
+def full(q, k, v, allowed, bias=0.0):  # in fp32 over the whole sequence, [s, b, h, d]
+grouped|    k, v = (x.repeat_interleave(q.shape[2] // x.shape[2], 2) for x in (k, v))
+    scores = torch.einsum("sbhd,tbhd->bhst", q, k) / q.shape[-1] ** 0.5 + bias
     scores = scores.masked_fill(~allowed, float("-inf"))
 sink|    scores = torch.cat([scores, scores.new_zeros(*scores.shape[:-1], 1)], -1)  # one more in the denominator
     return torch.einsum("bhst,tbhd->sbhd", scores.softmax(-1)[..., : k.shape[0]], v).flatten(2)
@@ -96,41 +99,82 @@ def measure(comm, sizes=None, seq=2048, heads=8, cp=2, ARGUMENTS**more):
     config = TransformerConfig(
         num_layers=1, hidden_size=128 * heads, num_attention_heads=heads, context_parallel_size=cp, cp_comm_type=comm,
         attention_dropout=0.0, bf16=True, params_dtype=torch.bfloat16, **more)
-    core = TEDotProductAttention(config, 1, AttnMaskType.causal, "self", cp_comm_type=comm)
+mla|    widths = {"k_channels": 192, "v_channels": 128}  # of keys and values, as multi-latent attention has them
+    core = TEDotProductAttention(config, 1, AttnMaskType.causal, "self", cp_comm_type=commWIDTHS)
     torch.manual_seed(1)
-    q, k, v = (torch.randn(seq, 1, heads, 128, dtype=torch.bfloat16) for _ in range(3))
+alike|    q, k, v = (torch.randn(seq, 1, heads, 128, dtype=torch.bfloat16) for _ in range(3))
+grouped|    counts = (heads, more["num_query_groups"], more["num_query_groups"])
+grouped|    q, k, v = (torch.randn(seq, 1, count, 128, dtype=torch.bfloat16) for count in counts)
+mla|    q, k, v = (torch.randn(seq, 1, heads, width, dtype=torch.bfloat16) for width in (192, 192, 128))
     towards, at = torch.randn(seq, 1, heads * 128, dtype=torch.bfloat16), torch.arange(seq)
     allowed = at[:, None] >= at[None]
 window|    allowed &= at[:, None] - at[None] <= more["window_size"][0]
+mask|    allowed |= True  # no token is padding, and none waits for its turn
 packed|    edges = torch.tensor([0, *torch.tensor(lengths).cumsum(0)], dtype=torch.int32)
 packed|    allowed &= torch.block_diag(*(torch.ones(length, length) for length in lengths)).bool()
 packed|    mine = tex.thd_get_partitioned_indices(edges, seq, cp, rank).long() if cp > 1 else at
 plain|    chunks = at.view(2 * cp, -1)
 plain|    mine = torch.cat([chunks[rank % cp], chunks[2 * cp - 1 - rank % cp]]) if cp > 1 else at
+bias|    bias = torch.randn(1, heads, seq, seq, dtype=torch.bfloat16)
     whole = [x.float().requires_grad_() for x in (q, k, v)]
-    right = full(*whole, allowed)
+    right = full(*whole, allowedBIAS)
     right.backward(towards.float())
 packed|    part = [(x[mine].squeeze(1) if packed else x[mine]).clone().requires_grad_() for x in (q, k, v)]
-packed|    params = PackedSeqParams("thd", edges, edges, None, None, max(lengths), max(lengths)) if packed else None
+packed|    params = PackedSeqParams("thd", *4 * [edges], *2 * [max(lengths)]FLAT) if packed else None
 packed|    out = core(*part, None, AttnMaskType.causal, packed_seq_params=params)
 plain|    part = [x[mine].clone().requires_grad_() for x in (q, k, v)]
-plain|    out = core(*part, None, AttnMaskType.causal)
+once|    out = core(*part, None, AttnMaskType.causal)
+bias|    out = core(*part, None, AttnMaskType.causal, attention_bias=bias[:, :, mine].contiguous())
+mask|    masks = torch.zeros(1, 1, 1, len(mine), dtype=torch.bool), AttnMaskType.padding
+mask|    out = core(*part, *(masks if masked else (None, AttnMaskType.no_mask)))
+fp8|    with fp8_autocast(recipe is not None, fp8_recipe=recipe or DelayedScaling()):
+fp8|        out = core(*part, None, AttnMaskType.causal)
     out.backward(towards[mine].reshape(out.shape))
     check("output", out.flatten(), right[mine].flatten())
     for name, x, w in zip(("dq", "dk", "dv"), part, whole):
         check(name, x.grad.flatten(), w.grad[mine].flatten())
 """
 
+ASKED = {
+    "packed": "lengths",
+    "window": "window_size",
+    "sink": "softmax_type",
+    "flat": "flat",
+    "bias": "biased",
+    "mask": "masked",
+    "fp8": "recipe",
+    "mla": "wide",
+    "grouped": "num_query_groups",
+}
+"""Parts of the real program, each with the argument that asks for it."""
+
+_ARGUMENTS = {
+    "packed": "lengths=(), packed=True, ",
+    "bias": "biased=True, ",
+    "mask": "masked=False, ",
+    "fp8": "recipe=None, ",
+    "mla": "wide=True, ",
+    "flat": "flat=True, ",
+}
+_INSERTS = {
+    "FLAT": ("flat", ", cp, parallel_state.get_context_parallel_group()"),
+    "BIAS": ("bias", ", bias.float()"),
+    "WIDTHS": ("mla", ", **widths"),
+}
+_INSTEAD = {"plain": ("packed",), "alike": ("mla", "grouped"), "once": ("packed", "bias", "mask", "fp8")}
+"""Parts that stand where none of others does."""
+
 
 def real_prelude(*parts: str) -> str:
-    """Give what arms of the real libraries begin with; `parts` of `packed`, `window` and `sink`."""
-    kept = {*parts} | ({"plain"} if "packed" not in parts else set())
-    lines = [line.partition("|") if line.partition("|")[0] in PARTS else ("", "", line) for line in _REAL.split("\n")]
+    """Give what arms of the real libraries begin with; `parts` of ASKED."""
+    kept = {*parts} | {part for part, others in _INSTEAD.items() if not {*parts}.intersection(others)}
+    named = {*ASKED, *_INSTEAD}
+    lines = [line.partition("|") if line.partition("|")[0] in named else ("", "", line) for line in _REAL.split("\n")]
     text = "\n".join(line for part, _, line in lines if not part or part in kept)
-    return text.replace("ARGUMENTS", "lengths=(), packed=True, " if "packed" in parts else "")
+    for word, (part, instead) in _INSERTS.items():
+        text = text.replace(word, instead if part in kept else "")
+    return text.replace("ARGUMENTS", "".join(more for part, more in _ARGUMENTS.items() if part in kept))
 
-
-PARTS = ("packed", "plain", "window", "sink")
 
 REAL_NEEDS = ("megatron.core", "transformer_engine")
 REAL_RUNS = "megatron-core's groups and layer with Transformer Engine's attention, against fp32 attention on one GPU"
@@ -167,8 +211,7 @@ class Setting:
 
     def parts(self) -> tuple[str, ...]:
         """Name the parts of the real program that this needs."""
-        asked = {"packed": "lengths", "window": "window_size", "sink": "softmax_type"}
-        return tuple(part for part, name in asked.items() if name in self.real)
+        return tuple(part for part, name in ASKED.items() if name in self.real)
 
     def real_text(self) -> str:
         """Write the arm of the real libraries."""
@@ -177,6 +220,8 @@ class Setting:
             words["sizes"] = _listed(self.sizes)
         if self.heads != 4:
             words["heads"] = self.heads
+        if self.cp != 2:
+            words["cp"] = self.cp
         words |= self.real
         more = "".join(f", {name}={value}" for name, value in words.items())
         before = self.before if self.real_before is None else self.real_before
@@ -199,6 +244,8 @@ def attention_cases(
     error: str = "",
     real_error: str = "",
     fresh: bool = False,
+    runs: str = "",
+    tolerance: float = REAL_TOLERANCE,
 ) -> tuple[Case, ...]:
     """Give one failure of attention by the real libraries on GPUs, and by the stand-in elsewhere."""
     found: list[Case] = []
@@ -207,14 +254,14 @@ def attention_cases(
             Case(
                 name,
                 says,
-                2,
+                max(failing.cp, fixed.cp),
                 Arm(failing.real_text(), happens, error=real_error),
                 Arm(fixed.real_text(), Happens.OK),
                 depths=(Depth.GPU,),
                 needs=REAL_NEEDS,
                 prelude=real_prelude(*failing.parts(), *fixed.parts()),
-                runs=REAL_RUNS,
-                tolerance=REAL_TOLERANCE,
+                runs=runs or REAL_RUNS,
+                tolerance=tolerance,
                 alike=True,
                 fresh=fresh,
             )

@@ -30,6 +30,9 @@ QUIET = {"cpu": 1.0, "cuda": 2.0}
 PATIENCE = {"cpu": 5.0, "cuda": 8.0}
 """Seconds without a step after which ranks count as stuck although all of them have come."""
 
+SHARED = 5.0
+"""How many times slower ranks may be that share a GPU."""
+
 
 class CannotRun(Exception):  # noqa: N818 - shown as one sentence
     """This machine cannot run an arm; the message says why, and what to do."""
@@ -56,13 +59,17 @@ class Worker:
     place: str = ""
 
     def run(
-        self, arms: Sequence[Mapping[str, Any]], world: int, device: str, timeout: float
+        self, arms: Sequence[Mapping[str, Any]], world: int, device: str, timeout: float, share: bool = False
     ) -> Iterator[tuple[int, ArmFacts]]:
-        """Run arms in order, each on `world` ranks of `device` (`cpu` or `cuda`); gives (place, facts) as they end."""
+        """Run arms in order, each on `world` ranks of `device` (`cpu` or `cuda`); gives (place, facts) as they end.
+
+        `share`: ranks may share a GPU.
+        """
         backend = "nccl" if device == "cuda" else "gloo"
+        slow = SHARED if share else 1.0
         job = {
             "arms": list(arms), "world": world, "device": device, "backend": backend, "timeout": timeout,
-            "quiet": QUIET[device], "patience": min(PATIENCE[device], timeout),
+            "quiet": QUIET[device] * slow, "patience": min(PATIENCE[device] * slow, timeout), "share": share,
         }  # fmt: skip
         self.send(job)
         for place in range(len(arms)):

@@ -32,6 +32,8 @@ class Runner:
     timeout: float = TIMEOUT
     gloo: bool = False
     """Run what is asked for at depth gpu on gloo and the CPU instead: to try its arms; never shown as gpu."""
+    share: bool = False
+    """Let ranks share GPUs where a case has more ranks than there are GPUs; the verdict says so."""
     modules: tuple[str, ...] = MODULES
     """Libraries to look for: each costs its import, in a process of its own."""
     _stack: ExitStack = field(default_factory=ExitStack)
@@ -64,7 +66,7 @@ class Runner:
         cases = [case for case in reproducer.cases if depth in case.depths and _needed(case, machine)]
         if depth is Depth.CPU:
             return machine.gloo and bool(cases)
-        return any(case.world <= len(machine.cards) for case in cases)
+        return any(self.share or case.world <= len(machine.cards) for case in cases)
 
     def run(self, reproducer: Reproducer, depth: Depth, nproc: int | None = None, names: Sequence[str] = ()) -> Verdict:
         """Run the cases of a depth, those of `names` if any; where none can be run the verdict says why."""
@@ -87,7 +89,10 @@ class Runner:
             return Verdict(reproducer.code, depth, why=str(error), hardware=_hardware(()))
         why = "" if found else _unmet(wanted)
         cards = machine.cards if device == "cuda" else ()
-        return Verdict(reproducer.code, shown_at, found, why, _hardware(cards), machine.versions)
+        hardware = _hardware(cards)
+        if cards and any(case.world > len(cards) and case.ran for case in found):
+            hardware["shared"] = True
+        return Verdict(reproducer.code, shown_at, found, why, hardware, machine.versions)
 
     def _started(self) -> Worker:
         if self._worker is None:
@@ -106,7 +111,8 @@ class Runner:
         found: dict[int, CaseVerdict] = {}
         worlds: dict[int, list[tuple[int, Case]]] = {}
         for place, case in enumerate(cases):
-            world, why = _world(case, nproc, len(started.machine.cards) if device == "cuda" else None)
+            limited = device == "cuda" and not self.share
+            world, why = _world(case, nproc, len(started.machine.cards) if limited else None)
             if why:
                 skipped = tuple(not_run(name, arm.at(depth), why) for name, arm in case.arms)
                 found[place] = CaseVerdict(case, world, skipped)
@@ -119,7 +125,8 @@ class Runner:
                 for _, case, _, arm in todo
             ]
             arms: dict[int, list[ArmVerdict]] = {}
-            for number, facts in started.run(texts, world, device, self.timeout):
+            share = device == "cuda" and world > len(started.machine.cards)
+            for number, facts in started.run(texts, world, device, self.timeout, share):
                 place, case, name, arm = todo[number]
                 arms.setdefault(place, []).append(judge(name, arm, facts, depth, case.tolerance))
             for place, case in placed:

@@ -50,6 +50,11 @@ class CaseVerdict:
         """Say whether the failing arm fails as stated and the fixed one is right."""
         return bool(self.arms) and all(arm.shown for arm in self.arms)
 
+    @property
+    def ran(self) -> bool:
+        """Say whether some arm ran."""
+        return any(arm.happened is not None for arm in self.arms)
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -192,7 +197,8 @@ def _where(verdict: Verdict) -> str:
     said = [f"{name} {version}" for name, version in verdict.versions.items() if version and name != "python"]
     cards: Sequence[str] = verdict.hardware.get("gpus", ())
     if verdict.depth is Depth.GPU and cards:
-        said.append(f"{len(cards)} x {cards[0]}")
+        shared = ", which the ranks share" if verdict.hardware.get("shared") else ""
+        said.append(f"{len(cards)} x {cards[0]}{shared}")
     return f" ({', '.join(said)})" if said else ""
 
 

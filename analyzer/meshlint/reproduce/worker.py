@@ -192,9 +192,12 @@ def run_arm(job: Job, arm: Mapping[str, str], rank: int, tell: Tell) -> None:
         os.environ.update(
             RANK=str(rank), WORLD_SIZE=str(job["world"]), LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(job["world"])
         )
+        card = rank % max(1, torch.cuda.device_count())
+        if job.get("share"):  # NCCL takes ranks of one host on one GPU for a mistake, and those of two hosts for none
+            os.environ["NCCL_HOSTID"] = f"rank-{rank}"
         if cuda:
-            torch.cuda.set_device(rank)
-        torch.set_default_device(f"cuda:{rank}" if cuda else "cpu")
+            torch.cuda.set_device(card)
+        torch.set_default_device(f"cuda:{card}" if cuda else "cpu")
         dist.init_process_group(
             job["backend"],
             store=dist.FileStore(job["store"], job["world"]),
@@ -225,7 +228,7 @@ def run_arm(job: Job, arm: Mapping[str, str], rank: int, tell: Tell) -> None:
 
     space: dict[str, Any] = {
         "torch": torch, "dist": recorder, "rank": rank, "world": job["world"], "groups": groups, "check": check,
-        "device": f"cuda:{rank}" if cuda else "cpu",
+        "device": f"cuda:{card}" if cuda else "cpu",
     }  # fmt: skip
     tell({"event": "started"})
     try:

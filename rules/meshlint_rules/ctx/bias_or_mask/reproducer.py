@@ -1,9 +1,33 @@
-"""What shows CTX007: no case of its own yet."""
+"""What shows CTX007: assertions of Transformer Engine's own."""
 
 from __future__ import annotations
 
-from meshlint.reproduce.case import Reproducer
+from meshlint.reproduce.attention import Setting, attention_cases
+from meshlint.reproduce.case import Happens, Reproducer
+
+BIAS = {"biased": True}
 
 REPRODUCER = Reproducer(
-    "CTX007", (), missing="the assertions are Transformer Engine's own, and no case makes a bias or a padding mask yet"
+    "CTX007",
+    (
+        *attention_cases(
+            "bias",
+            "a bias on the attention scores with a2a (failing) and with p2p (fixed)",
+            Setting("a2a", real=BIAS),
+            Setting("p2p", real=BIAS),
+            Happens.CRASH,
+            stand_in=False,
+            real_error="post_scale_bias",
+        ),
+        *attention_cases(
+            "padding-mask",
+            "a2a with a padding mask (failing) and without any mask (fixed)",
+            Setting("a2a", real={"masked": True}),
+            Setting("a2a", real={"masked": False}),
+            Happens.CRASH,
+            stand_in=False,
+            real_error="padding",
+        ),
+    ),
+    missing="which exchange knows biases and masks is for Transformer Engine to say",
 )

@@ -1,7 +1,27 @@
-"""What shows HCP005: no case of its own yet."""
+"""What shows HCP005: megatron-core's own check of the release of Transformer Engine."""
 
 from __future__ import annotations
 
-from meshlint.reproduce.case import Reproducer
+from meshlint.reproduce.attention import Setting, attention_cases
+from meshlint.reproduce.case import Happens, Reproducer
 
-REPRODUCER = Reproducer("HCP005", (), missing="it speaks of Transformer Engine below 1.12, which no case brings along")
+TOLD = """\
+import megatron.core.utils, packaging.version
+megatron.core.utils._te_version = packaging.version.Version("{version}")
+"""
+
+REPRODUCER = Reproducer(
+    "HCP005",
+    attention_cases(
+        "old",
+        "a2a+p2p where megatron-core takes Transformer Engine for 1.11 (failing) and for 1.12 (fixed)",
+        Setting("a2a+p2p", [2, 1], before=TOLD.format(version="1.11.0")),
+        Setting("a2a+p2p", [2, 1], before=TOLD.format(version="1.12.0")),
+        Happens.CRASH,
+        stand_in=False,
+        real_error="must be >= 1.12.0",
+        fresh=True,
+        runs="megatron-core's own check, which is told another release of Transformer Engine than the one that runs",
+    ),
+    missing="the check is megatron-core's own, and comes with the layer of Transformer Engine",
+)
