@@ -22,7 +22,7 @@ from meshlint.report.compare import FORMATS
 @click.option("--fail-level", type=click.Choice([s.value for s in Severity]), help="Exit with 1 from this severity on.")
 @click.option("--verbose", is_flag=True, help="Show every setting that differs.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the text.")
-def command(before: str, after: str | None, /, **values: Any) -> int:
+def command(before: str, after: str | None, **values: Any) -> int:
     """Compare the launches of A with those of B: effective settings, and what their difference comes to.
 
     A and B are files or folders, each as it is, or as it was at a git revision: REV:PATH. Without B, a REV:PATH is

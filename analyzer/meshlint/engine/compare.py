@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from meshlint.card import Card, Group, Item, Line, Pad, RoleCard
@@ -124,8 +125,10 @@ def _of_launch(one: One, other: One) -> Iterator[Changed]:
     """Compare what is started, on which nodes, versions and variables."""
     names = (("framework", one.card.framework, other.card.framework), ("entry", one.card.entry, other.card.entry))
     yield from (Changed(name, before, after) for name, before, after in names if before != after)
-    for name in ("nodes", "gpus_per_node", "world"):
-        yield from _changed(name, getattr(one.launch, name), getattr(other.launch, name))
+    yield from _changed("nodes", one.launch.nodes, other.launch.nodes)
+    yield from _changed("gpus_per_node", one.launch.gpus_per_node, other.launch.gpus_per_node)
+    if not (_named(one) and _named(other)):  # else the ranks of each role say it
+        yield from _changed("world_size", one.launch.world, other.launch.world)
     yield from _versions(one, other)
     variables = [_set(each.launch) for each in (one, other)]
     for name in sorted({*variables[0], *variables[1]}):
@@ -294,7 +297,7 @@ def _groups(before: Line, after: Line) -> Iterator[Meaning]:
     yours: Mapping[str, Group] = {group.name: group for group in after[0].data or ()}
     for name in dict.fromkeys((*mine, *yours)):
         old, new = mine.get(name), yours.get(name)
-        if old != new:
+        if old is None or new is None or replace(old, count=new.count) != new:
             yield Meaning(f"{name} groups", _group(old), _group(new), _crossing(old, new))
 
 
@@ -312,13 +315,23 @@ def _crossing(old: Group | None, new: Group | None) -> str:
 
 
 def _steps(before: Line, after: Line) -> Iterator[Meaning]:
-    note = ""
-    if before[0].known and after[0].known and before[0].data is not None and after[0].data is not None:
-        old, new = before[0].data.count, after[0].data.count
-        if old is not None and new is not None and old != new:
-            note = f"{old} -> {new} micro-batches a step (gradient accumulation)"
-    for told in _told("batch", before, after, step):
-        yield Meaning(told.what, told.before, told.after, note)
+    """Compare the batch arithmetic number by number, where both sides have some."""
+    if not all(len(line) == 1 and line[0].known and line[0].data is not None for line in (before, after)):
+        yield from _told("batch", before, after, step)
+        return
+    old, new = before[0].data, after[0].data
+    if old.by_tokens != new.by_tokens:
+        yield from _told("batch", before, after, step)
+        return
+    rows = (
+        ("samples a step", old.samples, new.samples),
+        ("samples of a micro-batch", old.micro, new.micro),
+        ("micro-batches a step", old.count, new.count),
+        ("tokens of a micro-batch", old.tokens, new.tokens),
+    )
+    for what, was, now in rows:
+        if was != now:
+            yield Meaning(what, "?" if was is None else str(was), "?" if now is None else str(now))
 
 
 def _pads(before: Line, after: Line, changed: bool) -> Iterator[Meaning]:
@@ -334,11 +347,19 @@ def _pads(before: Line, after: Line, changed: bool) -> Iterator[Meaning]:
 
 
 def _pad(pad: Pad | None) -> str:
-    return "no multiple" if pad is None else pad_text(pad).removeprefix(f"{pad.what} ")
+    if pad is None:
+        return "no multiple wanted"
+    wanted = f"multiples of {pad.wanted} wanted ({pad.how})" if pad.wanted > 1 else "no multiple wanted"
+    return wanted if pad.is_length else f"padded to multiples of {pad.given or 1}, {wanted}"
 
 
 def _stays(old: Pad | None, new: Pad | None, changed: bool) -> str:
-    if new is None or new.fits or new.by != "pad_multiple" or changed:
+    """Say whether the length, or the pad, suits what is wanted now, and that a pad which does not has stayed."""
+    if new is None or new.wanted == 1:
         return ""
-    was = 1 if old is None else old.wanted
-    return f"the pad stays {new.given}; {was if was > 1 else 'no multiple'} was wanted, {new.wanted} is now"
+    if new.is_length:
+        return f"{new.given} {'fits' if new.fits else 'does NOT FIT'}"
+    if new.fits:
+        return "fits"
+    stays = f"the pad stays {new.given}, packing wants {new.wanted}" if not changed and new.by == "pad_multiple" else ""
+    return f"{stays}: it does NOT FIT" if stays else "does NOT FIT"
