@@ -66,6 +66,8 @@ class Tree:
     roots: tuple[Path, ...]
     replaced: Mapping[str, str | None] = field(default_factory=dict)
     _texts: dict[Path, Text | Unreadable] = field(default_factory=dict)
+    _read: dict[str | Path, Text] = field(default_factory=dict)
+    """What was read, by the path as asked: every surface asks for every file."""
     _places: dict[str, Path | str] = field(default_factory=dict)
     _folders: dict[str, str] = field(default_factory=dict)
     _noted: set[str] = field(default_factory=set)
@@ -140,12 +142,16 @@ class Tree:
 
     def read(self, path: str | Path, beside: str = "") -> Text:
         """Read a text file, or raise Unreadable with the reason in one sentence."""
+        if not beside and path in self._read:
+            return self._read[path]
         file = self.locate(path, beside)
         known = self._texts.get(file)
         if known is None:
             known = self._texts[file] = self._load(file)
         if isinstance(known, Unreadable):
             raise self._of_link(path, beside) or known
+        if not beside:
+            self._read[path] = known
         return known
 
     def peek(self, path: str | Path) -> str:

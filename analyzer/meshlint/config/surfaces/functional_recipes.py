@@ -57,6 +57,10 @@ def sites(tests: str, case: tuple[str, str], context: Context) -> tuple[Site, ..
     """
     found: list[Site] = []
     for path in _recipes(f"{tests}{FOLDER}", context):
+        known = context.shared.get(f"{SURFACE}={path}")
+        if isinstance(known, dict):
+            found += known.get(case, ())
+            continue
         try:
             text = context.tree.read(path)
         except Unreadable:

@@ -179,12 +179,15 @@ def _value(node: Node, variables: Mapping[str, Value]) -> Value:
     return value.with_data(tuple(str(value.data).strip("[]").split()))
 
 
+_UNQUOTED = str.maketrans("", "", "'\"\\")
+
+
 def _plain(node: Node) -> str:
     """Give a value as one line of text, as `tostring` and `xargs` leave it."""
     if node.kind == "sequence":
         return f"[{', '.join(item.text for item in node.items)}]"
     text = "null" if node.data is None and not node.quoted else node.text
-    return "".join(mark for mark in text if mark not in "'\"\\").strip()
+    return text.translate(_UNQUOTED).strip()
 
 
 def _origin(node: Node) -> Origin:
