@@ -17,6 +17,11 @@ class Changed:
     before_at: Span | None = None
     after_at: Span | None = None
 
+    @property
+    def is_written(self) -> bool:
+        """Say whether either side writes it, as opposed to a default that is another."""
+        return self.before_at is not None or self.after_at is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
@@ -43,7 +48,7 @@ class Difference:
     """Two launches that belong together, and what differs.
 
     `launch` is what is started and where (entry, framework, nodes, versions, environment), `others` the framework's own
-    settings that no canonical field reads. `verdicts` are those of both cards.
+    settings that no canonical field reads, those that are written first. `verdicts` are those of both cards.
     """
 
     before: LaunchRef

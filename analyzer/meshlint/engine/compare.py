@@ -165,11 +165,11 @@ def _changed(name: str, before: Value | None, after: Value | None) -> Iterator[C
 
 
 def _same(before: Value | None, after: Value | None) -> bool:
-    """Say whether two values are one: equal data, whoever writes it, or unknown for one reason."""
+    """Say whether two values are one: equal data, whoever writes it, or unknown on both sides."""
     if before is None or after is None:
         return before is after
     if before.is_unknown or after.is_unknown:
-        return (before.state, before.reason) == (after.state, after.reason)
+        return before.is_unknown and after.is_unknown
     return bool(before.data == after.data)
 
 
@@ -241,8 +241,10 @@ def _others(one: One, other: One) -> Iterator[Changed]:
     if one.launch.framework != other.launch.framework:
         return
     sides = [_own(each) for each in (one, other)]
-    for key in sorted({*sides[0], *sides[1]}):
-        yield from _changed(key, sides[0].get(key), sides[1].get(key))
+    found = [
+        change for key in {**sides[0], **sides[1]} for change in _changed(key, sides[0].get(key), sides[1].get(key))
+    ]
+    yield from sorted(found, key=lambda change: (not change.is_written, change.name))
 
 
 def _own(one: One) -> dict[str, Value]:
@@ -285,7 +287,7 @@ def _item(item: Item, text: object) -> str:
     assert callable(text)
     if not item.known:
         return f"? ({item.reason})"
-    return "none" if item.data is None else str(text(item))
+    return "none" if item.data is None else str(text(replace(item, unless=())))
 
 
 def _groups(before: Line, after: Line) -> Iterator[Meaning]:

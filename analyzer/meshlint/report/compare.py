@@ -94,9 +94,19 @@ def sections(pair: Difference, everything: bool) -> Iterator[tuple[str, list[str
     if pair.disappear:
         yield "findings that go", [_finding(finding) for finding in pair.disappear]
     if pair.others:
-        shown = pair.others if everything else pair.others[:MAX_OTHERS]
-        more = len(pair.others) - len(shown)
-        yield "other settings", [*_table(shown), *([f"{more} more: --verbose"] if more else [])]
+        yield "other settings", _others(pair.others, everything)
+
+
+def _others(others: Sequence[Changed], everything: bool) -> list[str]:
+    """Write some of the settings that are written, and count the rest."""
+    written = [row for row in others if row.is_written]
+    shown = others if everything else written[:MAX_OTHERS]
+    more, defaults = len(written) - len(shown), len(others) - len(written)
+    counts = [f"{more} more"] if more > 0 else []
+    counts += [plural(defaults, "default of the framework that differs", "defaults of the framework that differ")]
+    hidden = ", ".join(counts if defaults else counts[:-1])
+    rows = _table(shown) if shown else []
+    return rows if everything or not hidden else [*rows, f"{hidden}: --verbose"]
 
 
 def _role(role: RoleDifference) -> Iterator[tuple[str, list[str]]]:
