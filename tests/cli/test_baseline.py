@@ -94,3 +94,27 @@ def test_a_baseline_that_is_not_there(folder: Path, meshlint: CommandLine) -> No
 def test_prune_wants_everything(folder: Path, meshlint: CommandLine) -> None:
     meshlint("baseline", "write")
     assert meshlint("baseline", "prune", "one.sh").status == 2
+
+
+def test_the_settings_name_a_baseline(folder: Path, meshlint: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "pyproject.toml").write_text('[tool.meshlint]\nbaseline = "kept/known.txt"\n')
+    (folder / "kept").mkdir()
+    run = meshlint("check")
+    assert run.status == 2
+    assert "kept/known.txt: it cannot be read: No such file or directory" in run.err
+    assert meshlint("baseline", "write").err.endswith("kept/known.txt: 1 finding\n")
+    assert meshlint("check", "--format", "concise").out == ""
+    assert "HCP001" in meshlint("check", "--no-baseline", "--format", "concise").out
+    monkeypatch.chdir(folder / "kept")
+    assert meshlint("check", "..", "--format", "concise").status == 0
+    assert meshlint("baseline", "show").out.count("HCP001") == 1
+    run = meshlint("check", "--baseline", "known.txt", "--no-baseline")
+    assert (run.status, "give --baseline or --no-baseline, not both" in run.err) == (2, True)
+
+
+@pytest.mark.parametrize("text", ["baseline = 1", 'baseline = " "', "baseline = true"])
+def test_a_baseline_that_is_no_file_is_refused(folder: Path, meshlint: CommandLine, text: str) -> None:
+    (folder / "meshlint.toml").write_text(f"{text}\n")
+    run = meshlint("check")
+    assert run.status == 2
+    assert "meshlint.toml:1: `baseline` must be" in run.err

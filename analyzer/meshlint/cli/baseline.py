@@ -10,30 +10,35 @@ import click
 from meshlint.cli.common import engine_options, given, settings_for, shared
 
 if TYPE_CHECKING:
+    from meshlint.engine.options import Options
     from meshlint.finding import Report
     from meshlint.review.baseline import Entry
 
+USUAL = "meshlint-baseline.txt"
 ACTIONS = ("write", "prune", "show")
 
 
 @click.command(options_metavar="[OPTIONS]")
 @click.argument("action", type=click.Choice(ACTIONS))
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--file", "file", type=click.Path(path_type=Path), default="meshlint-baseline.txt", show_default=True)
+@click.option("--file", "file", type=click.Path(path_type=Path), help="The baseline: that of the settings, else meshlint-baseline.txt.")
 @click.option("--no-cache", is_flag=True, help="Judge everything anew.")
 @shared
-def command(action: str, paths: tuple[str, ...], file: Path, **values: Any) -> int:
+def command(action: str, paths: tuple[str, ...], file: Path | None, **values: Any) -> int:
     """Write the findings under PATH into a baseline, take stale entries out of it, or show what it holds.
 
     `meshlint check --baseline FILE` tells nothing of what the file holds.
     """
     from meshlint.review.baseline import write
 
+    chosen = given(values)
+    settings = settings_for(paths, chosen)
+    file = file or settings.baseline_file or Path(USUAL)
     if action == "show":
         return _show(load(file))
     if action == "prune" and (paths or values["select"] or values["ignore"]):
         raise click.UsageError("prune judges everything: without PATH, --select and --ignore")
-    report = _judged(paths, values)
+    report = _judged(paths, engine_options(settings, chosen, cache=not values["no_cache"]))
     if action == "write":
         _put(file, write(report.findings))
         click.echo(f"{file}: {_entries(load(file))}", err=True)
@@ -57,12 +62,10 @@ def load(file: Path) -> tuple[Entry, ...]:
         raise click.UsageError(f"{file}: it cannot be read: {error.strerror}") from None
 
 
-def _judged(paths: tuple[str, ...], values: dict[str, Any]) -> Report:
+def _judged(paths: tuple[str, ...], options: Options) -> Report:
     from meshlint.engine.options import UsageError
     from meshlint.engine.run import check
 
-    chosen = given(values)
-    options = engine_options(settings_for(paths, chosen), chosen, cache=not values["no_cache"])
     try:
         return check(paths, options)
     except UsageError as error:

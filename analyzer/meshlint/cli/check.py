@@ -13,8 +13,10 @@ from typing import Any
 import click
 
 from meshlint.cli.common import Given, WithCommand, assignments, engine_options, given, no_launch, settings_for, shared
+from meshlint.cli.fixes import check_fix, show_fixes, write_fixes
 from meshlint.finding import Report, Severity
 from meshlint.report import FORMATS
+from meshlint.settings.model import Settings
 from meshlint.words import plural
 
 DIFF_MODES = ("all", "file", "context", "added")
@@ -43,6 +45,9 @@ DIFF_MODES = ("all", "file", "context", "added")
     help="Tell what changes verdict where a library moves to this version.",
 )
 @click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Tell nothing of what FILE holds.")
+@click.option("--no-baseline", is_flag=True, help="Tell also what the baseline of the settings holds.")
+@click.option("--fix", is_flag=True, help="Write the safe fixes, and tell what is left.")
+@click.option("--fix-dry-run", is_flag=True, help="Print the safe fixes as a diff, and write nothing.")
 @click.option("--no-cache", is_flag=True, help="Judge everything anew.")
 @click.option(
     "--log", type=click.File(errors="replace"), help="Say of a training log (- for stdin) which groups were built."
@@ -71,13 +76,20 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
     try:
         if words is not None and paths:
             raise UsageError("give paths, or a command behind `--`, not both")
+        if values["fix"] or values["fix_dry_run"]:
+            check_fix(words, values)
         if values["upgrade"]:
             return _upgraded(paths, words, options, values)
         report = _judge(paths, words, options, values)
     except UsageError as error:
         raise click.UsageError(str(error)) from None
-    if values["baseline"] is not None:
-        report = known(report, values["baseline"], whole=_whole(paths, words, chosen, values))
+    whole = _whole(paths, words, chosen, values)
+    held = baseline_of(values, settings)
+    report = _known(report, held, whole)
+    if values["fix_dry_run"]:
+        return show_fixes(report, paths, options)
+    if values["fix"] and write_fixes(report, paths, options):
+        report = _known(_judge(paths, words, options, values), held, whole)
     if values["reproduce"] or values["reproduce_depth"]:
         report = _reproduced(report, values["reproduce_depth"])
     _print(report, values["form"], _colour(values["color"]), values["verbose"])
@@ -114,7 +126,7 @@ def _upgraded(paths: tuple[str, ...], words: tuple[str, ...] | None, options: An
 
     if values["base"] or values["diff_file"]:
         raise UsageError("give --upgrade or --diff, not both")
-    held = values["baseline"]
+    held = baseline_of(values, options.settings)
     marked = (lambda report: known(report, held, whole=False)) if held is not None else None
     upgrade = check_upgrade(paths, options, values["upgrade"], words, marked)
     form, colour = values["form"], _colour(values["color"])
@@ -132,6 +144,17 @@ def _whole(paths: tuple[str, ...], words: tuple[str, ...] | None, chosen: Given,
     """Say whether everything was judged, so that what is not found is not there."""
     changed = values["base"] is not None or values["diff_file"] is not None
     return not (paths or words or chosen.select or chosen.ignore or changed)
+
+
+def baseline_of(values: dict[str, Any], settings: Settings) -> Path | None:
+    """Give the baseline that a person named, else that of the settings, unless it is turned off."""
+    if values["no_baseline"] and values["baseline"] is not None:
+        raise click.UsageError("give --baseline or --no-baseline, not both")
+    return None if values["no_baseline"] else values["baseline"] or settings.baseline_file
+
+
+def _known(report: Report, file: Path | None, whole: bool) -> Report:
+    return report if file is None else known(report, file, whole)
 
 
 def known(report: Report, file: Path, whole: bool) -> Report:

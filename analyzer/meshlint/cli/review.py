@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from meshlint.cli.check import failed, known, patch_text
+from meshlint.cli.check import baseline_of, failed, known, patch_text
 from meshlint.cli.common import engine_options, given, settings_for, shared
 from meshlint.finding import Finding, Report, Severity
 from meshlint.records import dataclass
@@ -48,6 +48,7 @@ class Where:
 @click.option("--api", envvar="GITHUB_API_URL", metavar="URL", help="The API; default: https://api.github.com.")
 @click.option("--fail-level", type=click.Choice([s.value for s in Severity]), help="Exit with 1 from this severity on.")
 @click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Tell nothing of what FILE holds.")
+@click.option("--no-baseline", is_flag=True, help="Tell also what the baseline of the settings holds.")
 @click.option("--no-cache", is_flag=True, help="Judge everything anew.")
 @shared
 def command(paths: tuple[str, ...], **values: Any) -> int:
@@ -59,8 +60,9 @@ def command(paths: tuple[str, ...], **values: Any) -> int:
     where = _where(values)
     settings = settings_for(paths, given(values))
     report, text = _judged(paths, settings, values, where)
-    if values["baseline"] is not None:
-        report = known(report, values["baseline"], whole=False)
+    held = baseline_of(values, settings)
+    if held is not None:
+        report = known(report, held, whole=False)
     from meshlint.report.message import counting
 
     for note in report.notes:

@@ -76,7 +76,7 @@ def _caused(scope: Scope, options: Options, patch: Patch, contents: Mapping[str,
         fresh = list(_fresh(report.findings, before.findings, patch, _lines(scope, contents)))
     failures = list(report.failures)
     fresh = with_changes(fresh, Sides(then, now, patch), options, failures)
-    told = [_placed(finding, patch) for finding in fresh if _within(finding, patch, mode)]
+    told = [_inside(_placed(finding, patch), patch) for finding in fresh if _within(finding, patch, mode)]
     return replace(report, findings=tuple(sorted(told, key=lambda f: f.sort_key)), failures=tuple(failures))
 
 
@@ -215,6 +215,14 @@ def _in_hunk(span: Span, change: FileChange | None) -> bool:
 
 def _is_added(span: Span, change: FileChange | None) -> bool:
     return change is not None and span.line in change.added
+
+
+def _inside(finding: Finding, patch: Patch) -> Finding:
+    """Call no fix safe that edits a file which the change leaves alone."""
+    fix = finding.fix
+    if fix is None or not fix.safe or all(patch.of(edit.span.path) is not None for edit in fix.edits):
+        return finding
+    return replace(finding, fix=replace(fix, safe=False))
 
 
 def _placed(finding: Finding, patch: Patch) -> Finding:

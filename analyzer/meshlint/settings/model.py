@@ -34,6 +34,7 @@ class Settings:
     gpu: str = ""
     preview: bool = False
     cache_dir: str = ""
+    baseline: str = ""
     models: tuple[Mapping[str, Any], ...] = ()
     file: Path | None = None
     lines: Mapping[str, int] = field(default_factory=dict)
@@ -42,6 +43,11 @@ class Settings:
     def base(self) -> Path | None:
         """Give the folder that the patterns count from."""
         return self.file.parent if self.file is not None else None
+
+    @property
+    def baseline_file(self) -> Path | None:
+        """Give the file of what is known and not told, if one is set; its path counts from the settings file."""
+        return (self.base or Path()) / self.baseline if self.baseline else None
 
     def where(self, key: str, part: str = "") -> str:
         """Give `file:line` of a key, or of one entry of its table."""

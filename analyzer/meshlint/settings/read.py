@@ -232,6 +232,14 @@ def _folder(data: Any) -> str:
     return name
 
 
+def _file(data: Any) -> str:
+    """Give the name of a file; it need not be there before it is written."""
+    name = _string(data)
+    if not name.strip() or "\0" in name:
+        raise ValueError("the name of a file")
+    return name
+
+
 def _codes_table(data: Any) -> Mapping[str, tuple[str, ...]]:
     table = _table(data)
     for key, value in table.items():
@@ -253,6 +261,7 @@ KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "gpu": ("the GPU of the cluster, such as H100", _string),
     "preview": ("whether rules in preview are judged too", _bool),
     "cache-dir": ("where results are kept between runs", _folder),
+    "baseline": ("a baseline, whose findings are not told, as with --baseline", _file),
     "models": ("an array of tables that describe functions of your own code", _tables),
 }
 """Each key: what it says, and its reader, which raises ValueError with what it wants."""

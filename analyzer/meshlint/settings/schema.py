@@ -22,6 +22,7 @@ _TYPES: dict[str, dict[str, Any]] = {
     "gpu": {"type": "string"},
     "preview": {"type": "boolean"},
     "cache-dir": {"type": "string"},
+    "baseline": {"type": "string"},
     "models": {"type": "array", "items": {"type": "object"}},
 }
 
