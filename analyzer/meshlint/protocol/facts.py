@@ -167,6 +167,7 @@ class ClassFacts:
     annotations: tuple[tuple[str, Node], ...]
     stores: tuple[tuple[str, int, Node], ...]
     """(attribute, definition index, value) for every `self.attribute = value`."""
+    decorators: tuple[Node, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +243,7 @@ def _plain(facts: FileFacts) -> Node:
                 c.attributes,
                 c.annotations,
                 c.stores,
+                c.decorators,
             )
             for c in facts.classes
         ),
@@ -349,6 +351,7 @@ class _Lowering:
                     facts.attributes,
                     facts.annotations,
                     tuple(scope.stores),
+                    facts.decorators,
                 )
 
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, owner: int) -> int:
@@ -429,6 +432,7 @@ class _Lowering:
         self.class_scopes.append(scope)
         self.classes.append(None)
         bases = tuple(self.expr(b) for b in node.bases)
+        decorators = tuple(self.expr(d) for d in node.decorator_list)
         for statement in node.body:
             self.class_statement(statement, scope)
         self.classes[index] = ClassFacts(
@@ -442,6 +446,7 @@ class _Lowering:
             tuple(scope.attributes),
             tuple(scope.annotations),
             tuple(scope.stores),
+            decorators,
         )
         return index
 

@@ -33,6 +33,9 @@ MAX_PHIS = 4
 MAX_NULL = 400
 """The same for the condition under which a value is None, which is asked for more often than it grows."""
 
+HOLLOW = "hollow "
+"""How the keys of buffers begin that nothing has filled yet."""
+
 MAX_WAYS = 4
 """Groups that one value may be."""
 
@@ -469,6 +472,11 @@ class Domain:
         if expr.op == "atom" and not expr.args[2]:
             return self.values.atom(expr.args[0], expr.args[1], var=expr.var, count=True, weak=expr.weak)
         return expr
+
+
+def is_hollow(atom: Expr) -> bool:
+    """Say whether a value is a buffer that nothing has filled yet."""
+    return atom.op == "atom" and str(atom.args[0]).startswith(HOLLOW)
 
 
 def _phi(condition: Expr, then: V, otherwise: V, expr: Expr) -> Phi:

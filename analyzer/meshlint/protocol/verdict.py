@@ -34,6 +34,7 @@ from meshlint.protocol.nones import MIDDLE, may_return_nones, nones
 from meshlint.protocol.roots import Root, function_of, root_term, roots_of
 from meshlint.protocol.stages import STAGE_NAMES, Answer, Differ, Missing, ask, without_pipeline
 from meshlint.protocol.summary import Engine, Exhausted, asks_for_stages
+from meshlint.protocol.unfilled import Unfilled, makes_room, unfilled
 from meshlint.records import dataclass
 
 RUNS_PER_ROOT = 400
@@ -246,7 +247,7 @@ class Verdicts:
                     if known is None or _depth(fault) < _depth(known.fault):
                         best[fault.key] = Found(root, term, fault)
         own = [Standing(*_place(found), self._told(found) if self._stands(found) else None) for found in best.values()]
-        own += [*self._size_guards(roots), *self._turns(roots)]
+        own += [*self._size_guards(roots), *self._turns(roots), *self._unfilled(roots)]
         early = list(self._early(wanted))
         stages = [*early, *self._stages(roots, {standing.rank[1:] for standing in early})]
         return Part(own, stages, [], [*self.engine.notes, *self.notes])
@@ -444,6 +445,31 @@ class Verdicts:
                     f"{name}|{group}|{guard.op.kind}", name,
                 )  # fmt: skip
                 yield Standing((site.span, "GRP004"), (1, root.path, root.index), fault)
+
+    def _unfilled(self, roots: list[Root]) -> Iterator[Standing]:
+        """Find batch functions whose receivers return buffers that nothing fills on some stage."""
+        for root in roots:
+            definition = self.engine.linker.definition(root.path, root.index)
+            if not makes_room(definition) or not asks_for_stages(definition):
+                continue
+            try:
+                returns = self.engine.walked(function_of(self.engine, root)).returns
+            except (Exhausted, RecursionError):
+                continue
+            found = unfilled(returns, self.engine.domain, self.axes)
+            if found is not None:
+                yield self._hollow(root, found, definition.qualname)
+
+    def _hollow(self, root: Root, found: Unfilled, name: str) -> Standing:
+        keys = " and ".join(f"`{key}`" for key in found.keys)
+        message = (
+            f"On the {found.stage} pipeline stage the tensor-parallel ranks that receive the batch return {keys} as "
+            f"they made room for it: nothing is sent there, and the rank that sends returns its own."
+        )
+        span = Span(root.path, found.line, 1)
+        grade = (Severity.WARNING, Confidence.MEDIUM, Outcome.WRONG)
+        fault = CodeFault("COL003", *grade, span, message, (), f"{name}|{','.join(found.keys)}|unfilled", name)
+        return Standing((span, "unfilled"), (1, root.path, root.index), fault)
 
     def _turns(self, roots: list[Root]) -> Iterator[Standing]:
         """Find events that each rank makes in its own order, in loops of the function itself."""

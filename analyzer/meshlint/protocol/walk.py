@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from meshlint.mesh.dims import ALL
-from meshlint.mesh.gate import Expr, Origin, show, takes_turns
+from meshlint.mesh.gate import Expr, Origin, atoms, show, takes_turns
 from meshlint.mesh.group import WORLD, Group
 from meshlint.mesh.simulate import RECEIVES, SENDS
 from meshlint.mesh.term import Gate, Site
@@ -39,6 +39,7 @@ from meshlint.protocol.items import (
 )
 from meshlint.protocol.link import Target
 from meshlint.protocol.values import (
+    HOLLOW,
     ClassKey,
     Config,
     Domain,
@@ -60,6 +61,7 @@ from meshlint.protocol.values import (
     V,
     Work,
     facts_of,
+    is_hollow,
 )
 from meshlint.records import dataclass
 
@@ -111,6 +113,8 @@ class Frame:
     """Paths that may hold joined values."""
     contexts: dict[tuple[str, int], set[object]] = field(default_factory=dict)
     """How each function is called from here."""
+    hollow: bool = False
+    """Whether it has made a buffer that is not filled."""
     listed: list[int] = field(default_factory=list)
     """The value numbers of lists of ranks from which groups are made."""
     looked_for: list[tuple[V, int, int]] = field(default_factory=list)
@@ -646,6 +650,8 @@ class Walker:
             return
         path = self.path(target)
         env = self.frame.env
+        if target[0] == "S" and self.frame.hollow:
+            self.filled(self.eval(target[1]), [], {})
         if not path:
             return
         root = _root(path)
@@ -1191,12 +1197,26 @@ class Walker:
                     return self.super_call(callee_node[2], node)
                 special = self.special(base, callee_node[2], node)
                 if special is not None:
+                    if self.frame.hollow:
+                        self.filled(base, [], {})
                     return special
                 callee = self.attribute(base, callee_node[2])
         else:
             callee = self.eval(callee_node)
         args, kwargs = self.arguments(node)
-        return self.apply(callee, base, args, kwargs, node)
+        result = self.apply(callee, base, args, kwargs, node)
+        if self.frame.hollow:
+            self.filled(base, args, kwargs)
+        return result
+
+    def filled(self, base: V | None, args: list[V], kwargs: dict[str, V]) -> None:
+        """Take buffers that a call is given, or that it is a method of, as filled from here on."""
+        bufs = {v.buf for v in (base, *args, *kwargs.values()) if v is not None and v.buf}
+        for name, value in self.frame.env.items() if bufs else ():
+            hollow = [atom for atom in atoms(value.expr) if is_hollow(atom)] if value.buf in bufs else []
+            if hollow:
+                full = {a.id: self.values.atom(a.args[0].removeprefix(HOLLOW), Origin.UNKNOWN) for a in hollow}
+                self.frame.env[name] = replace(value, expr=self.values.rebuilt(value.expr, full), phi=None)
 
     def super_call(self, name: str, node: Node) -> V:
         """`super().method(...)`."""
@@ -1802,6 +1822,9 @@ class Walker:
         ):
             self.domain.fresh += 1
             key = f"{last}@{self.frame.path}:{node[4]}:{node[5]}"
+            if last in ("empty", "empty_like"):
+                self.frame.hollow = True
+                key = HOLLOW + key
             room = self.room(last, args)
             return V(self.values.atom(key, Origin.UNKNOWN), room, self.no, "", self.domain.fresh)
         if name.startswith("copy.") and args:
