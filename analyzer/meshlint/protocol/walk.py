@@ -980,9 +980,25 @@ class Walker:
         parts: list[Expr] = []
         for op, operand in zip(node[1], node[3], strict=True):
             right = self.eval(operand)
-            parts.append(self.compared(op, left, right))
+            stored = self.stored_key(left, operand) if op in ("in", "not in") else None
+            if stored is not None:
+                parts.append(stored if op == "in" else self.values.negate(stored))
+            else:
+                parts.append(self.compared(op, left, right))
             left = right
         return self.domain.of(self.values.both(*parts))
+
+    def stored_key(self, key: V, held: Node) -> Expr | None:
+        """Give whether a dict that a class holds has a key under which its methods store: any value, alike for all."""
+        if held[0] != "A" or key.expr.op != "lit" or not isinstance(key.expr.args[0], str):
+            return None
+        owner = self.eval(held[1])
+        if not isinstance(owner.data, Klass | Instance):
+            return None
+        name = f"{held[2]}[{key.expr.args[0]!r}]"
+        if self.engine.keyed(owner.data.key, name, owner) is None:
+            return None
+        return self.values.atom(f"{self.engine.linker.class_name(owner.data.key)}.{name} is set", Origin.CONFIG)
 
     def compared(self, op: str, left: V, right: V) -> Expr:
         """Give `left op right`."""
