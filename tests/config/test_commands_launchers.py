@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
+from conftest import CommandLine
 from meshlint.config.command import HOLE, Word
 from meshlint.config.commands.launchers import Peeled, env_vars, peel
 from meshlint.config.value import Kind, Origin, State, Value
@@ -155,3 +157,46 @@ def test_a_runtime_environment_gives_what_can_be_read(text: str, wanted: object)
 
 def test_a_chain_of_launchers_without_end_ends() -> None:
     assert peeled("nohup " * 200 + "train.py").words
+
+
+@pytest.mark.parametrize(
+    ("front", "behind"),
+    [
+        ("xargs -n 1", ""),
+        ("watch -n 1", ""),
+        ("find . -name x -exec", " ;"),
+        ("parallel -j 1", " ::: 1 2"),
+        ("screen -dmS job", ""),
+        ("debugpy-run", ""),
+        ("/opt/site/launch --queue long --", ""),
+        ("strace -f", ""),
+    ],
+)
+def test_whatever_starts_a_launcher_is_taken_off(front: str, behind: str) -> None:
+    found = peeled(f"{front} torchrun --nproc-per-node 8 pretrain_gpt.py --a 1{behind}")
+    assert texts(found) == ["pretrain_gpt.py", "--a", "1"]
+    assert counts(found)[1] == 8
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "echo torchrun pretrain_gpt.py",
+        "pkill -f torchrun pretrain_gpt.py",
+        "grep torchrun run.py",
+        "pip install torchrun",
+    ],
+)
+def test_who_only_speaks_of_a_launcher_starts_nothing(line: str) -> None:
+    assert texts(peeled(line)) == line.split()
+
+
+def test_a_command_line_in_one_word_is_read(tmp_path: Path, meshlint: CommandLine) -> None:
+    sizes = "--tensor-model-parallel-size 3 --num-attention-heads 8 --hidden-size 64 --num-layers 4"
+    script = tmp_path / "run.sh"
+    command = f"torchrun --nproc-per-node 8 pretrain_gpt.py {sizes}"
+    script.write_text(f'tmux new-session -d -s x "{command}"\nfind . -name x -exec {command} \\;\necho "{command}"\n')
+    found = meshlint("config", script)
+    assert found.status == 0
+    starts = [line.rpartition("run.sh:")[2].partition(":")[0] for line in found.out.splitlines() if "::command" in line]
+    assert starts == ["1", "2"]

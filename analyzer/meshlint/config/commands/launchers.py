@@ -171,6 +171,12 @@ LAUNCHERS: Mapping[str, Launcher] = {
     "ssh": Launcher(skip=1),
     "coverage run": Launcher(bare=_names("-a --append -p --parallel-mode --branch")),
 }
+_NO_FRONT = _names(
+    "echo printf pkill kill killall pgrep grep egrep fgrep rg ps which type whereis hash man pip pip3 uv conda apt "
+    "apt-get yum cat tee ls rm cp mv mkdir touch test sed awk logger export alias read local declare cd ln chmod git "
+    "wait trap bash sh zsh dash source eval"
+)
+"""Programs that only speak of a launcher that stands among their words."""
 _PYTHONS = ("python", "python3", "pypy3")
 _SCRIPTED = ("torch.distributed.run", "torch.distributed.launch")
 
@@ -201,16 +207,41 @@ def _peel_all(words: Words, counts: Counts) -> tuple[Words, str]:
             words = _ray(rest, counts)
             continue
         if launcher is None:
-            assigned = _assignments(words, counts)
-            if len(assigned) == len(words):
+            shorter = _assignments(words, counts)
+            if len(shorter) == len(words):
+                shorter = _behind_front(words)
+            if len(shorter) == len(words):
                 break
-            words = assigned
+            words = shorter
             continue
         words = _options(rest, launcher, counts, name)
         counts.starter = launcher.starter or counts.starter
         if launcher.starter == "srun":
             counts.said["srun"] = Value(State.SET, True)
     return words, _name(words[0]) if words else ""
+
+
+def _behind_front(words: Words) -> Words:
+    """Take a program off that starts what stands behind it (`xargs`, `find -exec`, a profiler, a wrapper of a site).
+
+    Only a launcher that is told of a Python program is a start of its own there.
+    """
+    first = _name(words[0]) if words else ""
+    if not first or first in _NO_FRONT or first in _PYTHONS or first.endswith(_PROGRAMS):
+        return words
+    place = next((i for i in range(1, len(words)) if _starts_ranks(words[i:])), None)
+    if place is None or not any((w.text or "").endswith(".py") or w.text in ("-m", "--module") for w in words[place:]):
+        return words
+    end = next((i for i in range(place, len(words)) if words[i].text in (";", "+", ":::", "::::")), len(words))
+    return words[place:end]
+
+
+_PROGRAMS = (".py", ".sh", ".bash")
+
+
+def _starts_ranks(words: Words) -> bool:
+    _, _, launcher = _launcher(words)
+    return launcher is not None and launcher.starter in ("torchrun", "srun", "mpirun", "accelerate", "deepspeed")
 
 
 def _name(word: Word) -> str:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 SUBMIT = frozenset({"sbatch"})
+_RUNS = ("-exec", "-execdir", "-ok")
+TYPISTS = frozenset({"tmux", "screen", "script", "watch", "su", "parallel"})
+"""Programs that run one word as a command line of its own: `tmux new-session -d "torchrun ..."`."""
 MAX_WRAPPERS = 6
 
 
@@ -36,7 +39,7 @@ def external(shell: Shell, name: str, words: Sequence[Atoms], mark: Mark) -> str
         printed(
             shell, (Unk(f"what `{text}` prints is known only when the script runs", f"out:{shell.fresh()}", (mark,)),)
         )
-    if name in shell.boring:
+    if name in shell.boring and not (name == "find" and any(text_of(shell, w) in _RUNS for w in words)):
         return ""
     if len(shell.reached) >= shell.limits.reached:
         if len(shell.reached) == shell.limits.reached and not shell.full:
@@ -72,9 +75,17 @@ def _inner_script(shell: Shell, words: Sequence[Atoms]) -> tuple[Document, Seque
         if key in shell.files and (index == 0 or texts[index - 1].rsplit("/", 1)[-1] in ("source", ".")):
             shell.ran.add(key)
             return shell.files[key], words[:index], line(words[index + 1 :])
+    if texts and texts[0].rsplit("/", 1)[-1] in TYPISTS:
+        typed = next((at for at, text in enumerate(texts) if at and _is_command_line(text)), None)
+        if typed is not None:
+            return derived(shell.document.path, words[typed]), (), ()
     if shell.stdin is not None and words and texts[-1].rsplit("/", 1)[-1] in SHELLS and len(texts) > 1:
         return derived(shell.document.path, shell.stdin), words[:-1], ()
     return None
+
+
+def _is_command_line(text: str) -> bool:
+    return " " in text.strip() and any(word in text for word in ("torchrun ", "python", "srun ", ".sh", "deepspeed "))
 
 
 def _script_of(
