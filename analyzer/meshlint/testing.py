@@ -133,14 +133,15 @@ def _judged(case: Case, root: Path) -> Report:
 
 def change_text(before: str | Path, after: str | Path) -> str:
     """Give the unified diff that leads from one folder of text files to another."""
-    sides = [dict(_texts(Path(folder))) for folder in (before, after)]
+    old, new = (dict(_texts(Path(folder))) for folder in (before, after))
     return "".join(
         line
-        for path in sorted({*sides[0], *sides[1]})
+        for path in sorted({*old, *new})
         for line in unified_diff(
-            *(side.get(path, "").splitlines(keepends=True) for side in sides),
-            fromfile=f"a/{path}" if path in sides[0] else "/dev/null",
-            tofile=f"b/{path}" if path in sides[1] else "/dev/null",
+            old.get(path, "").splitlines(keepends=True),
+            new.get(path, "").splitlines(keepends=True),
+            fromfile=f"a/{path}" if path in old else "/dev/null",
+            tofile=f"b/{path}" if path in new else "/dev/null",
         )
     )
 

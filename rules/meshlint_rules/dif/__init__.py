@@ -1,1 +1,1 @@
-"""Changes: what a diff brings, judged with both of its sides."""
+"""Rules of the family dif: changes."""

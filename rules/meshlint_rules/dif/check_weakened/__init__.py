@@ -1,1 +1,1 @@
-"""DIF002."""
+"""DIF002: a change that takes out a check on parallel sizes."""

@@ -1,1 +1,1 @@
-"""DIF003."""
+"""DIF003: a change that raises cp over data packed for less."""

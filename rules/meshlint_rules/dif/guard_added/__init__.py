@@ -1,1 +1,1 @@
-"""DIF001."""
+"""DIF001: a change that makes a collective conditional."""

@@ -1,0 +1,1 @@
+"""TST001: a skip that counts devices where ranks are needed."""

@@ -1,0 +1,1 @@
+"""TST002: a teardown that some ways out of a test skip."""
