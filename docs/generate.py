@@ -49,6 +49,8 @@ def pages() -> dict[Path, str]:
     rules = load()
     made = {Path("rules") / f"{rule.code}.md": NOTE + markdown(rule) + section(rule.code) for rule in rules}
     made[Path("evidence.md")] = NOTE + "\n".join(evidence()) + "\n"
+    made[Path("windows.md")] = NOTE + "\n".join(_windows()) + "\n"
+    made[Path("transformer-engine.md")] = NOTE + "\n".join(_engine()) + "\n"
     made[Path("rules/index.md")] = NOTE + "\n".join(_index()) + "\n"
     made[Path("fields.md")] = NOTE + "\n".join(_fields()) + "\n"
     made[Path("settings-keys.md")] = NOTE + "\n".join(_settings()) + "\n"
@@ -209,6 +211,84 @@ def _row(verdict: dict[str, Any], case: dict[str, Any]) -> str:
         _where(verdict),
     ]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _windows() -> Iterator[str]:
+    """Give the page of the windows' edges and what proves each."""
+    rows = json.loads((HERE / "windows.json").read_text("utf-8"))
+    ran = [row for row in rows if any("Config" in one["how"] or "initialize" in one["how"] for one in row["by"])]
+    read = [row for row in rows if row not in ran and not any("tags" in one["how"] for one in row["by"])]
+    yield "# Each window, proved on these wheels"
+    yield ""
+    yield "A rule that speaks of some versions only claims a window of them. Each edge of each window is proved here on"
+    yield "the two releases beside it: megatron-core's own code is run on both with one question (*run*), or the"
+    yield "statement that makes the difference is found in the source of one of them and not of the other (*source*)."
+    yield "`tests/oracle` repeats it on the wheels of the package index in every run of the tests."
+    yield ""
+    tagged = len(rows) - len(ran) - len(read)
+    yield f"{len(rows)} edges: {len(ran)} run, {len(read)} by the source in the wheels, {tagged} by the source at the"
+    yield "tags, whose files no wheel has. What real GPUs showed is on the page"
+    yield "[evidence](evidence.md); where a window of Transformer Engine was measured there, it agrees."
+    yield ""
+    yield "| rule | library | edge | says | before | after | how |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for row in sorted(rows, key=lambda one: (one["code"], one["library"])):
+        yield "| " + " | ".join(_edge(row)) + " |"
+
+
+def _edge(row: dict[str, Any]) -> list[str]:
+    """Give the cells of one edge."""
+    turn = "from" if row["opens"] else "until"
+    note = f" ({row['note']})" if row["note"] else ""
+    sides = [f"{row[side]}: {'; '.join(_side(one, side) for one in row['by'])}" for side in ("before", "after")]
+    how = [f"run: {one['how']}" if "file" not in one else f"{one['how']}: `{one['file']}`" for one in row["by"]]
+    name = f"[{row['code']}](rules/{row['code']}.md)"
+    return [name, row["library"], f"{turn} {row['edge']}", row["says"] + note, *sides, "; ".join(dict.fromkeys(how))]
+
+
+def _side(one: dict[str, Any], side: str) -> str:
+    """Say what was seen on one side of an edge."""
+    if "file" not in one:
+        return str(one[side])
+    return "line " + ", ".join(map(str, one[side])) if one[side] else "not there"
+
+
+def _engine() -> Iterator[str]:
+    """Give the page of what Transformer Engine refuses under context parallelism."""
+    data = json.loads((HERE / "transformer-engine.json").read_text("utf-8"))
+    versions = data["versions"]
+    yield "# What Transformer Engine refuses under context parallelism"
+    yield ""
+    yield "The conditions of its choice of an attention backend and of its forward pass over several ranks, one a row,"
+    yield "with the line at the first and the last version that has it. Each is read from the source of one release of"
+    yield f"every minor from {versions[0]['version']} to {versions[-1]['version']};"
+    yield "[the data](transformer-engine.json) has the line at each of them. A rule's window of versions follows from"
+    yield "the row that names it. Where no backend is left, the first forward pass ends with a ValueError: no dot"
+    yield "product attention backend."
+    for part, title in (("backend", "The choice of a backend"), ("forward", "The forward pass")):
+        yield f"\n## {title}\n"
+        yield f"In {_files(versions, part)}."
+        yield ""
+        yield "| when | then | versions | lines | rules |"
+        yield "| --- | --- | --- | --- | --- |"
+        yield from (_guard(one, versions) for one in data["guards"] if one["part"] == part)
+
+
+def _files(versions: list[dict[str, Any]], part: str) -> str:
+    """Say in which file the guards stand, and since when."""
+    seen = {one[part]: one["version"] for one in reversed(versions)}
+    return ", ".join(f"`{file}` from {since}" for file, since in reversed(seen.items()))
+
+
+def _guard(guard: dict[str, Any], versions: list[dict[str, Any]]) -> str:
+    """Give the row of one guard."""
+    has = [one for one in versions if guard["name"] in one["lines"]]
+    ends = has[:1] if len(has) == 1 else [has[0], has[-1]]
+    lines = "; ".join(f"{one['version']}: {', '.join(map(str, one['lines'][guard['name']]))}" for one in ends)
+    until = "" if has[-1] is versions[-1] else f" to {has[-1]['version']}"
+    stretch = "all" if len(has) == len(versions) else f"{has[0]['version']}{until or ' on'}"
+    rules = ", ".join(f"[{code}](rules/{code}.md)" for code in guard["rules"])
+    return f"| {guard['when']} | {guard['then']} | {stretch} | {lines} | {rules} |"
 
 
 def stale() -> list[str]:

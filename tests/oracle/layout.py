@@ -4,10 +4,13 @@ Runs under a Python that has torch (a CPU build will do) with a checkout of Mega
 process; no GPU is used, and groups are made by torch's fake process group:
 
     python tests/oracle/layout.py CHECKOUT < questions.jsonl > answers.jsonl
+    python tests/oracle/layout.py --each FOLDER < questions.jsonl > answers.jsonl
 
-A question is {"id", "world", "groups", "config", "stages", "batch"}: arguments of `initialize_model_parallel`, of
-`TransformerConfig`, whether each stage is asked for its layers, and [global, micro, data parallel size]. Its answer is
-{"id", "accepted", "stage", "error", "layers"}; `layers` is the sum of all stages.
+With `--each` a question names the subfolder of FOLDER that is asked, as "tree"; torch is imported once for all.
+
+A question is {"id", "world", "groups", "config", "stages", "batch", "torch"}: arguments of `initialize_model_parallel`,
+of `TransformerConfig`, whether each stage is asked for its layers, [global, micro, data parallel size], and the version
+of torch to pretend. Its answer is {"id", "accepted", "stage", "error", "layers"}; `layers` is the sum of all stages.
 """
 
 from __future__ import annotations
@@ -17,21 +20,36 @@ import importlib
 import json
 import os
 import sys
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+CHILDREN = 2
+"""How many versions are asked at a time. An answer is one write of less than a pipe's buffer: lines stay whole."""
 
 
-def prepare(checkout: str) -> None:
-    """Import what is asked, on a machine without a GPU."""
+def prepare() -> None:
+    """Import torch and make it look like a machine with GPUs, before the first word of megatron-core is imported."""
+    import typing
+
     import torch
 
     for name in ("_dynamo", "_inductor.config", "utils.flop_counter", "_functorch.aot_autograd", "nn.attention"):
         importlib.import_module(f"torch.{name}")
     from megatron_cli import Stubs
 
+    if not hasattr(typing, "override"):
+        typing.override = lambda f: f  # type: ignore[attr-defined]
     sys.meta_path.insert(0, Stubs())
-    sys.path.insert(0, checkout)
     torch.cuda.current_device = lambda: 0
     torch.cuda.device_count = lambda: 8
+
+
+class Group:
+    """A group that does nothing."""
+
+    def size(self) -> int:
+        """Say one: nobody asks for more than whether there are others."""
+        return 1
 
 
 def groups(world: int, arguments: dict[str, Any]) -> None:
@@ -41,7 +59,7 @@ def groups(world: int, arguments: dict[str, Any]) -> None:
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
     dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=world)
-    dist.new_group = lambda *args, **named: object()  # what is asked is who is in which group, not NCCL
+    dist.new_group = lambda *args, **named: Group()  # what is asked is who is in which group, not NCCL
     try:
         parallel_state.initialize_model_parallel(**arguments)
     finally:
@@ -91,10 +109,21 @@ def batch(whole: int, micro: int, replicas: int) -> None:
     ConstantNumMicroBatchesCalculator(whole, micro, replicas, False, 1)
 
 
+def pretend(torch_version: str) -> None:
+    """Let megatron-core see a version of torch."""
+    from megatron.core import utils
+    from packaging.version import Version
+
+    utils._torch_version = Version(torch_version)
+    utils.get_torch_version = lambda: Version(torch_version)
+
+
 def ask(question: dict[str, Any]) -> dict[str, Any]:
     """Give the answer to one question."""
     stage, total = "groups", None
     try:
+        if "torch" in question:
+            pretend(question["torch"])
         if "groups" in question:
             groups(question["world"], question["groups"])
         stage = "config"
@@ -110,14 +139,40 @@ def ask(question: dict[str, Any]) -> dict[str, Any]:
     return {"id": question["id"], "accepted": True, "stage": "", "error": "", "layers": total}
 
 
+def answer(tree: str, questions: Iterable[dict[str, Any]], out: TextIO) -> None:
+    """Answer questions about the megatron-core in one folder."""
+    sys.path.insert(0, tree)
+    for question in questions:
+        out.write(json.dumps(ask(question)) + "\n")
+        out.flush()
+
+
+def each(folder: str, out: TextIO) -> None:
+    """Answer questions about several versions, each in a child that has torch already, two at a time."""
+    questions = [json.loads(line) for line in sys.stdin]
+    running = 0
+    for tree in dict.fromkeys(question["tree"] for question in questions):
+        if running == CHILDREN:
+            os.wait()
+            running -= 1
+        if os.fork() == 0:
+            answer(f"{folder}/{tree}", (q for q in questions if q["tree"] == tree), out)
+            os._exit(0)
+        running += 1
+    while running:
+        os.wait()
+        running -= 1
+
+
 def main() -> None:
     """Answer every question on standard input."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever megatron-core prints goes elsewhere
-    prepare(sys.argv[1])
-    for line in sys.stdin:
-        out.write(json.dumps(ask(json.loads(line))) + "\n")
-        out.flush()
+    prepare()
+    if sys.argv[1] == "--each":
+        each(sys.argv[2], out)
+    else:
+        answer(sys.argv[1], map(json.loads, sys.stdin), out)
 
 
 if __name__ == "__main__":

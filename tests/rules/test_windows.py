@@ -97,10 +97,10 @@ def test_what_differs_by_version_is_said_of_each(tmp_path: Path) -> None:
     edge = next(edge for edge in EDGES if edge.code == "CTX008")
     (found,) = judged(replace(edge, fields=fields), tmp_path, {}).judged
     said = found.finding.message
-    assert "On transformer-engine 2.6.0 to 2.14.1: " in said
+    assert "On transformer-engine 2.5.0 to 2.14.1: " in said
     assert "On transformer-engine 2.15.0 to 2.18.0: " in said
     assert said.index("dropped for MLA") < said.index("On transformer-engine 2.15.0") < said.index("(THD)")
-    assert said.endswith("This holds on transformer-engine 2.6.0 to 2.18.0; no pin says which is used here.")
+    assert said.endswith("This holds on transformer-engine 2.5.0 to 2.18.0; no pin says which is used here.")
 
 
 def test_an_old_release_is_not_taken_for_granted(tmp_path: Path) -> None:

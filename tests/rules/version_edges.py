@@ -312,7 +312,7 @@ EDGES = (
         below="crash-start",
         fields={"tensor_model_parallel_size": 8, "num_attention_heads": 32, **GROUPED},
     ),
-    Edge("CTX011", ctx011.REFUSED, "crash-late", fields={**MLA, "cp_comm_type": ("a2a",)}),
+    Edge("CTX011", ctx011.REFUSED, "crash-late", below="crash-late", fields={**MLA, "cp_comm_type": ("a2a",)}),
     Edge("CTX011", ctx011.NO_BACKEND, "crash-late", fields=MLA),
     Edge(
         "CTX011",

@@ -25,10 +25,11 @@ CUSTOM = Window(
 )
 MLA = Window(
     TE,
-    since="2.6",
+    since="2.5",
     until="2.15",
     says="FusedAttention is dropped for FP8 attention with MLA's head dimensions under context parallelism",
-    source="transformer_engine/pytorch/attention/dot_product_attention/utils.py:612 at v2.6, :832 at v2.14",
+    source="transformer_engine/pytorch/attention/dot_product_attention/utils.py:611 at v2.5, :832 at v2.14; before it "
+    "for any MLA, :611 at v2.4",
 )
 
 

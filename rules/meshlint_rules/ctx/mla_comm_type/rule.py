@@ -10,11 +10,11 @@ from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, 
 
 REFUSED = Window(
     "transformer-engine",
-    since="2.8",
+    since="2.5",
     until="2.15",
     says="head dimensions of keys and values that differ (MLA) are refused with all_gather and a2a",
-    source="transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py:3748 at v2.8, :4073 at "
-    "v2.14; not there at v2.7 and v2.15",
+    source="transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py:3880 at v2.5, :4073 at "
+    "v2.14; not there at v2.4 and v2.15",
 )
 NO_BACKEND = Window(
     "transformer-engine",
@@ -25,9 +25,9 @@ NO_BACKEND = Window(
 )
 PADS = Window(
     "megatron-core",
-    since="0.17.1",
+    since="0.18",
     says="values of packed sequences are padded to the head dimension of the keys",
-    source="megatron/core/transformer/multi_latent_attention.py:89-97 at core_v0.17.1; not there at core_v0.17.0",
+    source="megatron/core/transformer/multi_latent_attention.py:89-97 at core_v0.18.0; not there at core_v0.17.1",
 )
 SPLIT = ("a2a", "all_gather")
 

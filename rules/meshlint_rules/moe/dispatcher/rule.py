@@ -47,9 +47,9 @@ SHARED_FLEX = Window(
 )
 ANY_BACKEND_WIDE = Window(
     CORE,
-    until="0.17",
+    until="0.17.1",
     says="the flex dispatcher needs tp*ep > 1 whatever its backend",
-    source="megatron/core/transformer/moe/token_dispatcher.py:1346 at core_v0.16.1; deepep alone, :1365 at "
+    source="megatron/core/transformer/moe/token_dispatcher.py:1360 at core_v0.17.0; deepep alone, :1365 at "
     "core_v0.17.1",
 )
 
@@ -101,7 +101,7 @@ class Dispatcher(LaunchRule):
             "megatron/core/transformer/transformer_config.py:1063-1095, :1827 at core_v0.16.1; :570 at core_v0.10.0"
         ),
         Reference(
-            "megatron/core/transformer/moe/token_dispatcher.py:1346 at core_v0.16.1; :1770, :1788 at core_v0.19.0"
+            "megatron/core/transformer/moe/token_dispatcher.py:1360 at core_v0.17.0; :1770, :1788 at core_v0.19.0"
         ),
         Reference("megatron/core/transformer/moe/moe_layer.py:219 at core_v0.16.1"),
         Reference("slime/backends/megatron_utils/arguments.py:82 of slime at 624b824a: allgather becomes alltoall"),
