@@ -219,8 +219,8 @@ def _verdict(test: Test, skip: Skip, start: tuple[Definition, Node]) -> Verdict:
     path, name = test.facts.path, dotted(call[1])
     return Verdict(
         f"{test.definition.name} is skipped where fewer than {need} devices are seen, but {name}() takes its ranks "
-        f"from the launcher: a plain pytest on a machine with {need} devices does not skip it and runs it with one rank, "
-        "where it fails or shows nothing.",
+        f"from the launcher: a plain pytest on a machine with {need} devices does not skip it and runs it with one "
+        "rank, where it fails or shows nothing.",
         Outcome.CRASH_START,
         span=Span(path, line),
         related=(

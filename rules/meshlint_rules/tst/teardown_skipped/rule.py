@@ -161,9 +161,9 @@ class _Walk:
         return 0 if kind == "expr" and _ends(node) else start
 
     def joined(self, arms: list[int], blocks: tuple[tuple[Node, ...], ...]) -> int:
-        """Take the groups of the arms that go on."""
+        """Take the groups of the arms that go on; those that only one arm built, or left, may not be there."""
         on = [start for start, block in zip(arms, blocks, strict=True) if not block or block[-1][0] != "return"]
-        return max(on, default=0)
+        return min(on, default=0)
 
     def tried(self, node: Node, start: int, safe: bool) -> int:
         final = node[5]
