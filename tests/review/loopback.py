@@ -29,7 +29,15 @@ BODIES: dict[str, tuple[dict[str, type], frozenset[str]]] = {
         frozenset({"path", "body"}),
     ),
     "inline": (
-        {"commit_id": str, "path": str, "body": str, "line": int, "side": str},
+        {
+            "commit_id": str,
+            "path": str,
+            "body": str,
+            "line": int,
+            "side": str,
+            "start_line": int,
+            "start_side": str,
+        },
         frozenset({"commit_id", "path", "body"}),
     ),
     "text": ({"body": str}, frozenset({"body"})),
@@ -241,7 +249,8 @@ class Handler(BaseHTTPRequestHandler):
         return 404, {"message": "Not Found"}, {}
 
     def _resolves(self, one: dict[str, Any]) -> bool:
-        return one["line"] in self.state.lines.get(one["path"], set())
+        lines = self.state.lines.get(one["path"], set())
+        return {one["line"], one.get("start_line", one["line"])} <= lines and one.get("start_line", 0) < one["line"]
 
     def _review(self, body: Any) -> tuple[int, Any, dict[str, str]]:
         if self._wrong("review", "review", body) or not all(self._resolves(one) for one in body["comments"]):

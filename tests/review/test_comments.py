@@ -177,10 +177,10 @@ def test_a_safe_fix_on_the_line_is_suggested(safe: bool) -> None:
 @pytest.mark.parametrize(
     "edits",
     [
-        (Edit(Span("run.sh", 4, 1, 4, 2), "x"),),
+        (Edit(Span("run.sh", 40, 1, 40, 2), "x"),),
         (Edit(Span("run.sh", 3, 7, 4, 1), "x"),),
         (Edit(Span("other.sh", 3, 7, 3, 8), "x"),),
-        (Edit(Span("run.sh", 3, 7, 3, 8), "x"), Edit(Span("run.sh", 4, 1, 4, 2), "x")),
+        (Edit(Span("run.sh", 3, 7, 3, 8), "x"), Edit(Span("other.sh", 4, 1, 4, 2), "x")),
         (Edit(Span("run.sh", 3, 7, 3, 9), "x"), Edit(Span("run.sh", 3, 8, 3, 10), "y")),
         (Edit(Span("run.sh", 3, 7, 3, 800), "x"),),
         (Edit(Span("run.sh", 3, 7, 3, 8), "\u202ex"),),
@@ -189,6 +189,27 @@ def test_a_safe_fix_on_the_line_is_suggested(safe: bool) -> None:
 def test_an_edit_that_a_click_cannot_make_is_not_suggested(edits: tuple[Edit, ...]) -> None:
     (one,) = planned(finding(fix=Fix("Mend it.", edits, safe=True))).inline
     assert "suggestion" not in one.body
+
+
+def test_edits_of_several_lines_of_a_hunk_are_one_suggestion() -> None:
+    edits = (Edit(Span("run.sh", 1, 1, 2, 1), ""), Edit(Span("run.sh", 4, 5, 4, 5), "\nmore"))
+    (one,) = planned(finding(fix=Fix("Mend it.", edits, safe=True))).inline
+    assert (one.first, one.line) == (1, 4)
+    assert "```suggestion\ntwo\n  cp: 4  # sizes\nfour\nmore\n```" in one.body
+
+
+def test_a_line_that_goes_is_an_empty_suggestion() -> None:
+    (one,) = planned(finding(fix=Fix("Mend it.", (Edit(Span("run.sh", 3, 1, 4, 1), ""),), safe=True))).inline
+    assert (one.first, one.line) == (3, 3)
+    assert "```suggestion\n```" in one.body
+
+
+def test_no_suggestion_where_other_lines_were_judged_than_those_of_the_pull_request() -> None:
+    edits = (Edit(Span("run.sh", 2, 1, 2, 2), "x"),)
+    sources = {"run.sh": "\n".join(["one", "2", *ROWS[2:]])}
+    (one,) = plan([finding(fix=Fix("Mend it.", edits, safe=True))], LINES, sources).inline
+    assert "suggestion" not in one.body
+    assert one.first == one.line == 3
 
 
 def test_no_suggestion_on_a_line_that_the_change_does_not_add() -> None:

@@ -88,6 +88,15 @@ def test_a_finding_is_one_review_and_one_summary(pull: Pull) -> None:
     assert all(exchange.authorization == f"Bearer {TOKEN}" for exchange in pull.state.log)
 
 
+def test_a_safe_fix_is_a_suggestion_over_the_lines_of_the_hunk(pull: Pull) -> None:
+    pull.push(new=(FIXTURES.parent / "CFG001" / "bad" / "megatron.sh").read_text())
+    pull.review()
+    ((one,),) = (review["comments"] for review in pull.state.reviews)
+    assert (one["path"], one["start_line"], one["line"], one["start_side"]) == ("new.sh", 4, 6, "RIGHT")
+    assert "suggestion\n    --micro-batch-size 1\n    --seq-length 8192" in one["body"]
+    assert "--seq-length 4096\n    --micro" not in one["body"].partition("suggestion")[2]
+
+
 def test_nothing_is_posted_where_nothing_is_found(pull: Pull) -> None:
     pull.push(run=RIGHT + "# more\n")
     run = pull.review()

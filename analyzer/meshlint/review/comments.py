@@ -19,6 +19,7 @@ from meshlint.place import Span
 from meshlint.plain import clean
 from meshlint.records import dataclass
 from meshlint.sources.patch import FileChange, Patch
+from meshlint.sources.splice import MisfitError, spliced
 from meshlint.words import plural
 
 MOST = 10
@@ -29,6 +30,8 @@ MAX_TEXT = 4_000
 """Characters of one message, of one suggestion."""
 MAX_PLACES = 12
 """Related places shown for a finding."""
+MAX_LINES = 20
+"""Lines that one suggestion replaces."""
 LISTED = 100
 """Findings that a summary names."""
 WIDTH = 88
@@ -58,12 +61,13 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """A comment to be made on line `line` of the new side of `path`."""
+    """A comment to be made on the new side of `path`: on line `line`, or on those from `first` to it."""
 
     key: str
     path: str
     line: int
     body: str
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,9 @@ def _inline(key: str, finding: Finding, lines: Mapping[str, Lines], sources: Map
     if spot is None:
         return None
     path, line = spot
-    return Inline(key, path, line, body(key, finding, lines, sources))
+    span = reach(finding, spot, lines, sources) if suggestion(finding, spot, lines, sources) else None
+    first, last = span if span is not None else (line, line)
+    return Inline(key, path, last, body(key, finding, lines, sources), first)
 
 
 def _spot(finding: Finding, lines: Mapping[str, Lines], sources: Mapping[str, str]) -> tuple[str, int] | None:
@@ -186,7 +192,7 @@ def body(key: str, finding: Finding, lines: Mapping[str, Lines], sources: Mappin
     spot = _spot(finding, lines, sources)
     told = [*_said(finding, sources, _elsewhere(finding, spot))]
     if spot is not None:
-        told += suggestion(finding, spot, lines)
+        told += suggestion(finding, spot, lines, sources)
     marker = f"{_HEAD}{key}{_TAIL}"
     whole = "\n".join([*told, "", marker])
     return (
@@ -245,33 +251,58 @@ def _cut(text: str) -> str:
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]} ..."
 
 
-def suggestion(finding: Finding, spot: tuple[str, int], lines: Mapping[str, Lines]) -> list[str]:
-    """Give a block that the host applies on a click: for a safe fix whose edits all lie on the one added line."""
-    path, line = spot
-    there = lines[path]
-    fix = finding.fix
-    if fix is None or not fix.safe or not fix.edits or line not in there.added:
+def suggestion(
+    finding: Finding, spot: tuple[str, int], lines: Mapping[str, Lines], sources: Mapping[str, str]
+) -> list[str]:
+    """Give a block that the host applies on a click, for a safe fix within one hunk; it replaces `reach`'s lines."""
+    span = reach(finding, spot, lines, sources)
+    if span is None or finding.fix is None:
         return []
-    if (path, line) != (finding.span.path, finding.span.line):
-        return []  # the numbers of the edits are those of another text
-    new = _edited(there.texts[line], fix.edits, path, line)
-    if new is None or new == there.texts[line] or len(new) > MAX_TEXT or not _plain_enough(new):
+    first, last = span
+    old = "".join(f"{lines[spot[0]].texts[number]}\n" for number in range(first, last + 1))
+    moved = [Edit(_shifted(edit.span, first - 1), edit.text) for edit in finding.fix.edits]
+    try:
+        new = spliced(old, moved)
+    except MisfitError:
+        return []
+    if new in (old, "\n") or not (new.endswith("\n") or not new) or len(new) > MAX_TEXT or not _plain_enough(new):
         return []
     fence = "`" * max(3, longest(new) + 1)
-    return ["", f"{fence}suggestion", *new.split("\n"), fence]
+    return ["", f"{fence}suggestion", *new.split("\n")[:-1], fence]
 
 
-def _edited(text: str, edits: Sequence[Edit], path: str, line: int) -> str | None:
-    """Give a line with its edits made; None where one lies elsewhere, or two overlap."""
-    end = len(text) + 2
-    for edit in sorted(edits, key=lambda e: e.span, reverse=True):
-        span = edit.span
-        within = 1 <= span.column <= span.end_column <= min(len(text) + 1, end - 1)
-        if (span.path, span.line, span.end_line) != (path, line, line) or not within:
+def reach(
+    finding: Finding, spot: tuple[str, int], lines: Mapping[str, Lines], sources: Mapping[str, str]
+) -> tuple[int, int] | None:
+    """Give the first and the last line of a suggestion: the commented one, an added one, and those that edits touch.
+
+    None where there is no safe fix, where it is about other lines than those of one hunk, or where the files that were
+    judged are not those of the pull request.
+    """
+    path, line = spot
+    there, fix = lines[path], finding.fix
+    if fix is None or not fix.safe or not fix.edits or line not in there.added:
+        return None
+    if (path, line) != (finding.span.path, finding.span.line) or any(e.span.path != path for e in fix.edits):
+        return None  # the numbers of the edits are those of another text
+    ends = [(e.span.line, _last(e.span)) for e in fix.edits]
+    first, last = min(line, *(a for a, _ in ends)), max(line, *(b for _, b in ends))
+    if last - first >= MAX_LINES:
+        return None
+    for number in range(first, last + 1):
+        judged = _text(Span(path, number), sources)
+        if number not in there.texts or judged not in (None, there.texts[number]):
             return None
-        text = text[: span.column - 1] + edit.text + text[span.end_column - 1 :]
-        end = span.column + 1
-    return text
+    return first, last
+
+
+def _last(span: Span) -> int:
+    """Give the last line that an edit touches: not the one that it ends before."""
+    return span.end_line - 1 if span.end_column == 1 and span.end_line > span.line else span.end_line
+
+
+def _shifted(span: Span, by: int) -> Span:
+    return Span(span.path, span.line - by, span.column, span.end_line - by, span.end_column)
 
 
 def _plain_enough(text: str) -> bool:

@@ -310,7 +310,10 @@ class GitHub:
 
 
 def _comment(one: Inline) -> dict[str, Any]:
-    return {"path": one.path, "line": one.line, "side": "RIGHT", "body": one.body}
+    made = {"path": one.path, "line": one.line, "side": "RIGHT", "body": one.body}
+    if 0 < one.first < one.line:
+        made |= {"start_line": one.first, "start_side": "RIGHT"}
+    return made
 
 
 def _former(item: Mapping[str, Any]) -> Former:
