@@ -217,3 +217,12 @@ def test_the_first_commit(tmp_path: Path, meshlint: CommandLine, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     run = meshlint("check", "--diff", "HEAD", "--format", "concise")
     assert [line.split(":")[0] for line in run.out.splitlines()] == ["run.sh"]
+
+
+def test_filters_of_the_checkout_are_not_run(checkout: Path, meshlint: CommandLine) -> None:
+    git(checkout, "config", "filter.evil.clean", "touch ran; cat")
+    (checkout / ".git" / "info" / "attributes").write_text("*.sh filter=evil\n")
+    (checkout / "run.sh").write_text(script(FAULT))
+    run = meshlint("check", "--diff", "HEAD", "--format", "concise")
+    assert (run.status, run.out.startswith("run.sh:11:")) == (1, True)
+    assert not (checkout / "ran").exists()

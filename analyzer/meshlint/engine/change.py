@@ -18,7 +18,7 @@ from meshlint.finding import Finding, Related, Report
 from meshlint.place import Span
 from meshlint.records import dataclass
 from meshlint.sources.discover import Scope, repository
-from meshlint.sources.git import run_git
+from meshlint.sources.git import run_git, unfiltered
 from meshlint.sources.patch import MAX_BYTES, FileChange, Patch, PatchError, read_patch, undo
 from meshlint.sources.tree import Tree
 
@@ -117,7 +117,8 @@ def _diff(top: Path, base: str) -> str | None:
 
 def _raw_diff(top: Path, commit: str) -> bytes | None:
     words = ("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/")
-    return run_git(top, "diff", *words, "--ignore-submodules", commit, "--")
+    plainly = unfiltered(top)
+    return None if plainly is None else run_git(top, *plainly, "diff", *words, "--ignore-submodules", commit, "--")
 
 
 def _shared(top: Path, base: str) -> str | None:

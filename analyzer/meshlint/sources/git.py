@@ -68,12 +68,32 @@ def start_git(root: Path, *arguments: str) -> Running:
         return Running(None)
     command = [*_READING, "-C", str(root), *arguments]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
     try:
         return Running(Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, env=environment))
     except OSError:
         return Running(None)
 
+
+def unfiltered(root: Path) -> tuple[str, ...] | None:
+    """Give the options under which git compares files with none of the programs that the checkout itself configures.
+
+    To compare a file with a commit, git runs the filters that `.git/config` names for it. None where they cannot be
+    switched off, or where git cannot tell.
+    """
+    listed = run_git(root, "config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\.", none=1)
+    if listed is None:
+        return None
+    words = [os.fsdecode(word) for word in listed.split(b"\0")]
+    drivers = {name.rpartition(".")[0] for scope, name in zip(words[::2], words[1::2], strict=False) if scope in _OWN}
+    if any("=" in driver for driver in drivers):
+        return None
+    settings = (f"{driver}.{key}" for driver in sorted(drivers) for key in ("clean=", "process=", "required=false"))
+    return tuple(part for setting in settings for part in ("-c", setting))
+
+
+_OWN = ("local", "worktree")
+"""Scopes of settings that a checkout brings along."""
 
 _READ_BY_GIT = (".git/config", ".git/HEAD", ".git/index", ".git/info/exclude", ".gitignore", ".gitmodules")
 """What git opens before anything else, and waits for where it is a pipe."""

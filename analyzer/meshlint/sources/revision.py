@@ -11,7 +11,7 @@ from dataclasses import field
 from pathlib import Path, PurePosixPath
 
 from meshlint.records import dataclass
-from meshlint.sources.git import run_git
+from meshlint.sources.git import run_git, unfiltered
 from meshlint.sources.tree import MAX_BYTES
 
 MAX_LINKS = 8
@@ -88,8 +88,12 @@ def revision(top: Path, word: str) -> Revision | None:
         return None
     commit = found.decode("ascii", "replace").strip()
     listed = run_git(top, "ls-tree", "-r", "-z", "--full-tree", commit)
-    changed = run_git(top, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", commit, "--")
-    if listed is None or changed is None:
+    plainly = unfiltered(top)
+    if listed is None or plainly is None:
+        return None
+    words = ("--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv")
+    changed = run_git(top, *plainly, "diff", *words, commit, "--")
+    if changed is None:
         return None
     names = frozenset(os.fsdecode(raw) for raw in changed.split(b"\0") if raw)
     return Revision(top, commit, dict(_entries(listed)), names)

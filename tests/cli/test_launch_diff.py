@@ -1,0 +1,238 @@
+"""`meshlint diff`: what differs between two launches, or one at two revisions, and what that comes to."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import CommandLine
+
+PINS = ("--pin", "megatron-core=0.16.1", "--pin", "transformer-engine=2.10.0", "--pin", "torch=2.8.0")
+FLAGS = (
+    "--num-layers 16",
+    "--hidden-size 1024",
+    "--num-attention-heads 16",
+    "--seq-length 4096",
+    "--max-position-embeddings 4096",
+    "--micro-batch-size 1",
+    "--global-batch-size 128",
+    "--tensor-model-parallel-size 2",
+)
+
+
+def script(*more: str, nodes: int = 1) -> str:
+    lines = "\n".join(f"    {flag}" for flag in (*FLAGS, *more))
+    launcher = f"torchrun --nnodes {nodes} --nproc-per-node 8"
+    return f'#!/bin/bash\nARGS=(\n{lines}\n)\n{launcher} pretrain_gpt.py "${{ARGS[@]}}"\n'
+
+
+def git(*words: str) -> None:
+    identity = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *identity, *words], check=True, capture_output=True)
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    monkeypatch.setattr("meshlint.config.installed.sys.prefix", "/nonexistent")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "meshlint.toml").write_text("")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def checkout(project: Path) -> Path:
+    """Give a checkout with one launch, committed and tagged v1."""
+    git("init", "-q", "-b", "main")
+    (project / "run.sh").write_text(script())
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    git("tag", "v1")
+    return project
+
+
+def compared(meshlint: CommandLine, *words: str) -> dict[str, Any]:
+    run = meshlint("diff", *PINS, "--format", "json", *words)
+    assert run.status in (0, 1), run.err
+    found: dict[str, Any] = json.loads(run.out)
+    return found
+
+
+def one(meshlint: CommandLine, *words: str) -> dict[str, Any]:
+    (pair,) = compared(meshlint, *words)["pairs"]
+    found: dict[str, Any] = pair
+    return found
+
+
+def changes(rows: list[dict[str, Any]]) -> dict[str, tuple[str, str]]:
+    return {row.get("name", row.get("what")): (row["before"], row["after"]) for row in rows}
+
+
+def test_settings_that_differ_and_what_they_come_to(meshlint: CommandLine) -> None:
+    Path("a.sh").write_text(script("--lr 1e-4"))
+    Path("b.sh").write_text(
+        script("--context-parallel-size 2", "--pipeline-model-parallel-size 2", "--lr 2e-4", nodes=2)
+    )
+    pair = one(meshlint, "a.sh", "b.sh")
+    (role,) = pair["roles"]
+    assert changes(pair["launch"]) == {"nodes": ("1", "2")}
+    assert changes(role["fields"]) == {
+        "pipeline_model_parallel_size": ("1", "2"),
+        "context_parallel_size": ("1", "2"),
+    }
+    assert changes(pair["others"]) == {"lr": ("1e-4", "2e-4")}
+    told = changes(role["meaning"])
+    assert told["ranks"] == ("8", "16")
+    assert told["cp groups"] == ("none", "8 of 2 (0,2)")
+    assert told["layers"] == ("16 on one stage", "16 = 2 stages of 8")
+    assert (told["dp"], told["micro-batches a step"]) == (("4", "2"), ("32", "64"))
+    notes = {row["what"]: row["note"] for row in role["meaning"]}
+    assert notes["pp groups"] == "CROSSES 2 nodes"
+
+
+def test_micro_batches_double_where_dp_halves(meshlint: CommandLine) -> None:
+    Path("a.sh").write_text(script())
+    Path("b.sh").write_text(script("--context-parallel-size 2"))
+    (role,) = one(meshlint, "a.sh", "b.sh")["roles"]
+    told = changes(role["meaning"])
+    assert (told["dp"], told["micro-batches a step"]) == (("4", "2"), ("32", "64"))
+
+
+def test_groups_that_come_to_cross_nodes(meshlint: CommandLine) -> None:
+    wide = script(nodes=2)
+    Path("a.sh").write_text(wide)
+    Path("b.sh").write_text(wide.replace("--nnodes 2 --nproc-per-node 8", "--nnodes 4 --nproc-per-node 4"))
+    (role,) = one(meshlint, "a.sh", "b.sh")["roles"]
+    assert [(row["what"], row["note"]) for row in role["meaning"]] == [("dp groups", "now CROSSES 4 nodes")]
+    (role,) = one(meshlint, "b.sh", "a.sh")["roles"]
+    assert [row["note"] for row in role["meaning"]] == ["now CROSSES 2 nodes"]
+
+
+RECIPE = """\
+from megatron.bridge.models import GPTModelProvider
+from megatron.bridge.training.config import ConfigContainer, FinetuningDatasetConfig
+from megatron.bridge.data.datasets.packed_sequence import PackedSequenceSpecs
+
+
+def tiny_config():
+    return ConfigContainer(
+        model=GPTModelProvider(num_layers=8, num_attention_heads=8, context_parallel_size=CP, seq_length=4096),
+        dataset=FinetuningDatasetConfig(seq_length=4096, packed_sequence_specs=PackedSequenceSpecs(
+            packed_sequence_size=4096, pad_seq_to_mult=1)),
+    )
+"""
+
+
+def test_a_pad_that_stays_where_cp_grows(meshlint: CommandLine) -> None:
+    Path("a.py").write_text(RECIPE.replace("CP", "1"))
+    Path("b.py").write_text(RECIPE.replace("CP", "4"))
+    pair = one(meshlint, "--pin", "megatron-bridge=0.4.2", "a.py", "b.py")
+    (row,) = [row for row in pair["roles"][0]["meaning"] if row["what"] == "each packed sequence"]
+    assert row["note"] == "the pad stays 1, packing wants 8: it does NOT FIT"
+    assert pair["verdicts"] == ["GO", "NO-GO"]
+    assert "PKD005" in [finding["code"] for finding in pair["appear"]]
+    back = meshlint("diff", *PINS, "--pin", "megatron-bridge=0.4.2", "b.py", "a.py")
+    assert back.status == 0
+    assert "NO-GO -> GO" in back.out and "findings that go" in back.out
+
+
+def test_one_launch_at_two_revisions(meshlint: CommandLine, checkout: Path) -> None:
+    (checkout / "run.sh").write_text(script("--context-parallel-size 4"))
+    git("commit", "-q", "-a", "-m", "second")
+    (checkout / "run.sh").write_text(script("--context-parallel-size 2"))
+    for words, values in (
+        (("v1:run.sh", "main:run.sh"), ("1", "4")),
+        (("main:run.sh",), ("4", "2")),
+        (("v1:run.sh", "run.sh"), ("1", "2")),
+        (("main~1:.", "."), ("1", "2")),
+    ):
+        (role,) = one(meshlint, *words)["roles"]
+        assert changes(role["fields"])["context_parallel_size"] == values
+
+
+def test_a_revision_has_its_own_base_files_and_pins(meshlint: CommandLine, checkout: Path) -> None:
+    (checkout / "sizes.sh").write_text("SIZES=(--context-parallel-size 2)\n")
+    (checkout / "run.sh").write_text(script('"${SIZES[@]}"').replace("ARGS", "source ./sizes.sh\nARGS", 1))
+    (checkout / "requirements.txt").write_text("verl==0.7.1\ntorch==2.8.0\n")
+    git("add", ".")
+    git("commit", "-q", "-m", "second")
+    (checkout / "sizes.sh").write_text("SIZES=(--context-parallel-size 4)\n")
+    (checkout / "requirements.txt").write_text("torch==2.9.1\n")
+    run = meshlint("diff", "--format", "json", "HEAD:run.sh")
+    (pair,) = json.loads(run.out)["pairs"]
+    assert changes(pair["roles"][0]["fields"]) == {"context_parallel_size": ("2", "4")}
+    assert changes(pair["launch"]) == {"torch": ("2.8.0", "2.9.1")}
+    assert [row["before_at"] for row in pair["launch"]] == ["requirements.txt:2"]
+
+
+def test_a_file_that_is_gone_and_one_that_is_new(meshlint: CommandLine, checkout: Path) -> None:
+    git("mv", "run.sh", "other.sh")
+    assert meshlint("diff", *PINS, "v1:run.sh", "other.sh").out == "1 launch is the same on both sides.\n"
+    run = meshlint("diff", "v1:other.sh", "other.sh")
+    assert (run.status, "there is no file or folder `other.sh` at `v1`" in run.err) == (2, True)
+
+
+def test_paths_count_from_the_current_folder_or_the_top(
+    meshlint: CommandLine, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (checkout / "jobs").mkdir()
+    (checkout / "jobs" / "deep.sh").write_text(script())
+    git("add", ".")
+    git("commit", "-q", "-m", "second")
+    monkeypatch.chdir(checkout / "jobs")
+    for path in ("deep.sh", "jobs/deep.sh", "../jobs/deep.sh"):
+        assert meshlint("diff", f"HEAD:{path}", "deep.sh").out.startswith("1 launch is the same")
+
+
+def test_launches_are_paired_by_name_and_the_rest_is_told(meshlint: CommandLine, checkout: Path) -> None:
+    (checkout / "more.sh").write_text(script("--context-parallel-size 2"))
+    (checkout / "run.sh").write_text(script("--context-parallel-size 2"))
+    found = compared(meshlint, "v1:.", ".")
+    assert [pair["after"]["identity"] for pair in found["pairs"]] == ["run.sh::command 1"]
+    assert [launch["identity"] for launch in found["only_after"]] == ["more.sh::command 1"]
+    assert "only in .: more.sh::command 1" in meshlint("diff", "v1:.", ".").out
+
+
+def test_equal_values_from_another_place_are_no_difference(meshlint: CommandLine) -> None:
+    Path("a.sh").write_text(script())
+    Path("b.sh").write_text(script("--context-parallel-size 1"))
+    run = meshlint("diff", *PINS, "a.sh", "b.sh")
+    assert (run.status, run.out) == (0, "1 launch is the same on both sides.\n")
+
+
+def test_markdown_and_text_say_the_same(meshlint: CommandLine) -> None:
+    Path("a.sh").write_text(script())
+    Path("b.sh").write_text(script("--context-parallel-size 2"))
+    text = meshlint("diff", *PINS, "a.sh", "b.sh").out
+    shown = meshlint("diff", *PINS, "--format", "markdown", "a.sh", "b.sh").out
+    rows = [line.strip() for line in text.splitlines() if " -> " in line and not line.startswith("GO")]
+    assert rows and all(row in shown for row in rows)
+    assert "### GO: `a.sh::command 1 -> b.sh::command 1`" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run.sh",), "give two paths, or one at a revision: REV:PATH"),
+        (("nope.sh", "run.sh"), "there is no file or folder `nope.sh`"),
+        (("mian:run.sh", "run.sh"), "there is no revision `mian`"),
+        (("--output=x:run.sh", "run.sh"), "No such option"),
+        (("v1:../../x.sh", "run.sh"), "lies in no git checkout"),
+    ],
+)
+def test_sides_that_are_not_there(meshlint: CommandLine, checkout: Path, words: tuple[str, ...], said: str) -> None:
+    run = meshlint("diff", *words)
+    assert run.status == 2
+    assert said in run.err
+
+
+def test_a_revision_is_never_an_option_of_git(meshlint: CommandLine, checkout: Path) -> None:
+    run = meshlint("diff", "--", "--output=stolen:run.sh", "run.sh")
+    assert run.status == 2
+    assert not (checkout / "stolen").exists()
