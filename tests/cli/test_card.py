@@ -378,3 +378,22 @@ def test_paths_and_a_command_exclude_each_other(meshlint: CommandLine) -> None:
     run = meshlint("card", "run.sh", "--", "torchrun", "pretrain_gpt.py")
     assert run.status == 2
     assert "not both" in run.err
+
+
+def test_check_shows_the_cards_of_a_command_beside_its_findings(meshlint: CommandLine) -> None:
+    flags = [word for flag in (*BASE, "--pipeline-model-parallel-size 4", "--num-layers 15") for word in flag.split()]
+    command = ("torchrun", "--nproc-per-node", "8", "pretrain_gpt.py", *flags)
+    run = meshlint("check", *PINS, "--card", "--", *command)
+    assert run.status == 1
+    assert run.out.startswith("error[PAR003]")
+    assert run.out.index("error[PAR003]") < run.out.index("NO-GO  ")
+    for words, said in ((("--format", "json"), "--format full or markdown"), (("--diff", "main"), "not with --diff")):
+        run = meshlint("check", "--card", *words, ".")
+        assert (run.status, said in run.err) == (2, True)
+
+
+def test_what_a_baseline_holds_does_not_stop_a_launch(meshlint: CommandLine) -> None:
+    Path("run.sh").write_text(script("--pipeline-model-parallel-size 4", "--num-layers 15"))
+    meshlint("baseline", "write", *PINS)
+    run = meshlint("card", *PINS, "--baseline", "meshlint-baseline.txt", "run.sh")
+    assert (run.status, run.out[:4]) == (0, "GO  ")

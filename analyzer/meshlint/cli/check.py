@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,7 @@ DIFF_MODES = ("all", "file", "context", "added")
 )
 @click.option("--reproduce", is_flag=True, help="Run each finding's reproducer, and say what was seen.")
 @click.option("--reproduce-depth", type=click.Choice(["simulate", "cpu", "gpu"]), help="How to run them.")
+@click.option("--card", is_flag=True, help="Show the launch cards too, with --format full or markdown.")
 @click.option("--verbose", is_flag=True, help="Show for each launch what was not judged, and why.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the text.")
 @click.pass_context
@@ -78,6 +79,8 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
             raise UsageError("give paths, or a command behind `--`, not both")
         if values["fix"] or values["fix_dry_run"]:
             check_fix(words, values)
+        if values["card"]:
+            _check_card(values)
         if values["upgrade"]:
             return _upgraded(paths, words, options, values)
         report = _judge(paths, words, options, values)
@@ -95,6 +98,8 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
     _print(report, values["form"], _colour(values["color"]), values["verbose"])
     for form, file in targets:
         _write(report, form, file)
+    if values["card"]:
+        _cards(paths, words, options, values)
     level = values["fail_level"] or settings.fail_level
     if values["base"] or values["diff_file"]:
         return failed(report, level)
@@ -126,9 +131,7 @@ def _upgraded(paths: tuple[str, ...], words: tuple[str, ...] | None, options: An
 
     if values["base"] or values["diff_file"]:
         raise UsageError("give --upgrade or --diff, not both")
-    held = baseline_of(values, options.settings)
-    marked = (lambda report: known(report, held, whole=False)) if held is not None else None
-    upgrade = check_upgrade(paths, options, values["upgrade"], words, marked)
+    upgrade = check_upgrade(paths, options, values["upgrade"], words, marking(values, options.settings))
     form, colour = values["form"], _colour(values["color"])
     if form not in reports.FORMATS:
         _print(upgrade.report, form, colour, values["verbose"])
@@ -138,6 +141,32 @@ def _upgraded(paths: tuple[str, ...], words: tuple[str, ...] | None, options: An
         _write(upgrade.report, other, file, reports.render(upgrade, other) if other in reports.FORMATS else None)
     level = values["fail_level"] or options.settings.fail_level
     return _status(upgrade.report, level, values["require_launch"], words is not None)
+
+
+CARDS = {"full": "text", "markdown": "markdown"}
+"""The formats that cards go with, and the cards' own."""
+
+
+def _check_card(values: dict[str, Any]) -> None:
+    """Refuse what cards do not go with; raises UsageError."""
+    from meshlint.engine.options import UsageError
+
+    if values["form"] not in CARDS:
+        raise UsageError(
+            f"--card goes with --format {' or '.join(CARDS)}; `meshlint card --format json` is for programs"
+        )
+    if values["base"] or values["diff_file"] or values["upgrade"]:
+        raise UsageError("--card shows launches as they are: not with --diff, --diff-file or --upgrade")
+
+
+def _cards(paths: tuple[str, ...], words: tuple[str, ...] | None, options: Any, values: dict[str, Any]) -> None:
+    """Show the cards of the launches that were judged."""
+    from meshlint.engine.card import cards
+    from meshlint.report.cards import render
+
+    deck = cards(paths, replace(options, tick=None), words, None, marking(values, options.settings))
+    lines = render(deck.cards, CARDS[values["form"]], "", _colour(values["color"]), values["verbose"])
+    _say((), ("", *lines))
 
 
 def _whole(paths: tuple[str, ...], words: tuple[str, ...] | None, chosen: Given, values: dict[str, Any]) -> bool:
@@ -151,6 +180,12 @@ def baseline_of(values: dict[str, Any], settings: Settings) -> Path | None:
     if values["no_baseline"] and values["baseline"] is not None:
         raise click.UsageError("give --baseline or --no-baseline, not both")
     return None if values["no_baseline"] else values["baseline"] or settings.baseline_file
+
+
+def marking(values: dict[str, Any], settings: Settings) -> Callable[[Report], Report] | None:
+    """Give what marks, in a report of a part, the findings that the baseline in force holds; None without one."""
+    held = baseline_of(values, settings)
+    return None if held is None else lambda report: known(report, held, whole=False)
 
 
 def _known(report: Report, file: Path | None, whole: bool) -> Report:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from meshlint import __version__
-from meshlint.cli.check import _colour, _say
+from meshlint.cli.check import _colour, _say, marking
 from meshlint.cli.common import engine_options, given, settings_for, shared
 from meshlint.finding import Severity
 from meshlint.report.compare import FORMATS
@@ -20,6 +21,8 @@ from meshlint.report.compare import FORMATS
 @click.option("--gpus-per-node", type=click.IntRange(1, 1024), help="The GPUs of a node of the cluster.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="How to print the difference.")
 @click.option("--fail-level", type=click.Choice([s.value for s in Severity]), help="Exit with 1 from this severity on.")
+@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Tell nothing of what FILE holds.")
+@click.option("--no-baseline", is_flag=True, help="Tell also what the baseline of the settings holds.")
 @click.option("--verbose", is_flag=True, help="Show every setting that differs.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the text.")
 def command(before: str, after: str | None, **values: Any) -> int:
@@ -37,7 +40,8 @@ def command(before: str, after: str | None, **values: Any) -> int:
     try:
         sides = _sides(before, after)
         settings = settings_for((sides[1].rpartition(":")[2],), chosen)
-        found = compare(*sides, engine_options(settings, chosen), values["gpus_per_node"])
+        options = engine_options(settings, chosen)
+        found = compare(*sides, options, values["gpus_per_node"], marking(values, settings))
     except UsageError as error:
         raise click.UsageError(str(error)) from None
     _say(found.notes, render(found, values["form"], __version__, _colour(values["color"]), values["verbose"]))

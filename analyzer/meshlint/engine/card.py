@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from packaging.version import Version as Release
@@ -28,6 +28,8 @@ from meshlint.finding import Coverage, Finding, LaunchRef, Report
 from meshlint.records import dataclass
 from meshlint.sources.discover import Scope
 
+Marking = Callable[[Report], Report]
+
 MAX_CHOICES = 64
 """Version choices that one line of a card is worked out under."""
 
@@ -51,14 +53,19 @@ class _Dealt:
 
 
 def cards(
-    paths: Sequence[str], options: Options, command: Sequence[str] | None = None, per_node: int | None = None
+    paths: Sequence[str],
+    options: Options,
+    command: Sequence[str] | None = None,
+    per_node: int | None = None,
+    marked: Marking | None = None,
 ) -> Deck:
     """Give the card of every launch; raises UsageError for what cannot be asked.
 
-    Where no launch starts in the paths, those are taken that read them. `per_node` are the GPUs of a node.
+    Where no launch starts in the paths, those are taken that read them. `per_node` are the GPUs of a node; `marked`
+    marks, in a report, the findings that a baseline holds.
     """
     scope = scope_of(paths, options) if command is None else scope_of_command(command, options)
-    return cards_of(scope, options, command, per_node)
+    return cards_of(scope, options, command, per_node, marked)
 
 
 def cards_of(
@@ -66,6 +73,7 @@ def cards_of(
     options: Options,
     command: Sequence[str] | None = None,
     per_node: int | None = None,
+    marked: Marking | None = None,
     modules: Mapping[str, str] | None = None,
 ) -> Deck:
     """Give the cards of a scope; `modules` are the commits of the submodules, where it is that of a revision."""
@@ -88,6 +96,7 @@ def cards_of(
     context.problems += gather.unreadable(scope, context)
     judged = replace(scope, asked=(), named=frozenset()) if command is not None else scope
     report = report_of(judged, context, options, rules, outcome)
+    report = report if marked is None else marked(report)
     made = [
         _card(variants, ground, judgement.coverage, report)
         for variants, ground, judgement in zip(dealt.groups, dealt.grounds, outcome.judgements, strict=True)

@@ -15,7 +15,7 @@ from meshlint.config.framework import Role
 from meshlint.config.launch import Launch
 from meshlint.config.value import Data, Kind, State, Value
 from meshlint.difference import Changed, Comparison, Difference, Meaning, RoleDifference
-from meshlint.engine.card import Deck, cards_of, settled
+from meshlint.engine.card import Deck, Marking, cards_of, settled
 from meshlint.engine.judge import Ground
 from meshlint.engine.options import Options
 from meshlint.engine.sides import side
@@ -37,12 +37,14 @@ class One:
     ground: Ground
 
 
-def compare(before: str, after: str, options: Options, per_node: int | None = None) -> Comparison:
+def compare(
+    before: str, after: str, options: Options, per_node: int | None = None, marked: Marking | None = None
+) -> Comparison:
     """Compare two sides; raises UsageError for a side that is not there."""
     decks = []
     for given in (before, after):
         found = side(given, options)
-        decks.append(cards_of(found.scope, options, per_node=per_node, modules=found.modules))
+        decks.append(cards_of(found.scope, options, None, per_node, marked, found.modules))
     sides = [_ones(deck) for deck in decks]
     pairs, left, right = _paired(*sides)
     return Comparison(

@@ -15,13 +15,15 @@ from meshlint.finding import Finding, Report
 from meshlint.moves import Move, Turned, Upgrade
 from meshlint.words import meant
 
+Marking = Callable[[Report], Report]
+
 
 def check_upgrade(
     paths: Sequence[str],
     options: Options,
     pins: Mapping[str, str],
     command: Sequence[str] | None = None,
-    marked: Callable[[Report], Report] | None = None,
+    marked: Marking | None = None,
 ) -> Upgrade:
     """Judge what changes where pins move; raises UsageError for a library or a version that is not known.
 
