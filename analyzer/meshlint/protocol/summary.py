@@ -19,11 +19,13 @@ from meshlint.models import names as known
 from meshlint.models.entry import Entry
 from meshlint.models.registry import Models
 from meshlint.place import Span
+from meshlint.protocol.events import apply_model
 from meshlint.protocol.facts import COLLECTIVE, YIELD, Definition, Node, Param, dotted
+from meshlint.protocol.frame import Frame
 from meshlint.protocol.items import Goals, build
 from meshlint.protocol.link import Linker, Target
 from meshlint.protocol.values import ClassKey, Config, Domain, Func, Instance, Klass, Sized, V
-from meshlint.protocol.walk import Frame, Walker
+from meshlint.protocol.walk import Walker
 from meshlint.records import dataclass
 
 MAX_NODES = 1500
@@ -558,9 +560,8 @@ class Engine:
         """Give an attribute of objects of a class, joined over everything that its methods store."""
         entry = self.models.find(text)
         if entry is not None and entry.attribute:
-            return Walker(self, Frame(key[0], self.linker.definition(key[0], 0), {})).modelled(
-                entry, [], {}, None, text
-            )
+            walker = Walker(self, Frame(key[0], self.linker.definition(key[0], 0), {}))
+            return apply_model(walker, entry, [], {}, None, text)
         weak = isinstance(base.data, Instance) and base.data.weak
         asked = ("attribute", key, name, weak)
         if not self._may_enter(asked):
@@ -651,7 +652,7 @@ class Engine:
         entry = self.models.find(target.name)
         walker = Walker(self, Frame(target.path, self.linker.definition(target.path, 0), {}, lazy=False))
         if entry is not None and entry.attribute:
-            return walker.modelled(entry, [], {}, None, target.name)
+            return apply_model(walker, entry, [], {}, None, target.name)
         self.linker.note("assigned", target.path, name)
         values = [v for n, v in self.linker.files[target.path].assigns if n == name]
         values = [v for v in values if v != ("C", None)] or values

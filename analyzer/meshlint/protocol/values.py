@@ -17,7 +17,7 @@ from meshlint.protocol.link import Target
 from meshlint.records import dataclass
 
 if TYPE_CHECKING:
-    from meshlint.protocol.walk import Frame
+    from meshlint.protocol.frame import Frame
 
 ClassKey = tuple[str, int]
 

@@ -1,0 +1,296 @@
+"""Methods of groups, meshes, tensors, handles, dicts and lists; built-in and library functions without a model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from meshlint.mesh.dims import ALL
+from meshlint.mesh.gate import Origin
+from meshlint.mesh.group import Group
+from meshlint.models import names as known
+from meshlint.protocol.apart import counted_by_all
+from meshlint.protocol.facts import Node
+from meshlint.protocol.items import (
+    WaitItem,
+)
+from meshlint.protocol.reading import (
+    is_none,
+    is_number,
+)
+from meshlint.protocol.syntax import SAME, root_of
+from meshlint.protocol.values import (
+    HOLLOW,
+    Config,
+    Func,
+    Grp,
+    Instance,
+    Klass,
+    Map,
+    MeshOf,
+    Module,
+    Selected,
+    Seq,
+    Sized,
+    Unordered,
+    V,
+    Work,
+)
+
+if TYPE_CHECKING:
+    from meshlint.protocol.walk import Walker
+
+
+_VIEWS = frozenset(
+    ("view", "view_as", "reshape", "flatten", "squeeze", "unsqueeze", "ravel", "narrow", "expand", "data")
+)
+
+
+_COUNTS = frozenset(("numel", "size", "dim", "nelement", "element_size", "count"))
+
+
+def special_method(walker: Walker, base: V, name: str, node: Node) -> V | None:
+    """Methods of groups, meshes, tensors, handles, dicts and lists."""
+    data = base.data
+    if isinstance(data, Module | Klass | Func | Config):
+        return None
+    if isinstance(data, Instance):
+        known_method = walker.engine.linker.method(data.key, name) is not None
+        return None if known_method or name not in SAME else base
+    if isinstance(data, Grp) and name in ("rank", "size"):
+        make = walker.values.group_rank if name == "rank" else walker.values.size
+        return walker.domain.of(make(data.group))
+    if isinstance(data, MeshOf):
+        return mesh_method(walker, data, name, node)
+    if isinstance(data, Unordered) and name in ("items", "keys", "values"):
+        return base
+    if name == "rank" and data is None and not node[2] and known.is_group(base.text.rpartition(".")[2]):
+        group = walker.domain.group_of(base)
+        return None if group is None else walker.domain.of(walker.values.group_rank(group))
+    if name == "get_local_rank" and data is None and base.text.endswith("mesh"):
+        args, kwargs = walker.arguments(node)
+        group = walker.domain.group_of(walker.pure(f"{base.text}.get_group", args, kwargs, base, node))
+        return None if group is None else walker.domain.of(walker.values.group_rank(group))
+    if isinstance(data, Work) and name == "wait":
+        walker.frame.items.append(WaitItem(data.handle, walker.call_site(node)))
+        return walker.domain.const(None)
+    if name in SAME and not isinstance(data, Seq | Map):
+        walker.arguments(node)
+        same = replace(with_storage(walker, base, node[1][1]) if name in _VIEWS else base, null=walker.no)
+        return replace(same, data=None) if name in ("narrow", "expand") and isinstance(data, Sized) else same
+    if name in _COUNTS and not isinstance(data, Seq | Map):
+        args, _ = walker.arguments(node)
+        parts = (base.expr, *(a.expr for a in args))
+        key = f"{name}({','.join(f'#{e.id}' for e in parts)})"
+        many = how_many(walker, key, base, node[1][1]) if name in ("numel", "size", "nelement") else None
+        if many is not None:
+            return many
+        if base.expr.op == "atom" and base.expr.args[1] is Origin.UNKNOWN:
+            return walker.domain.of(walker.values.atom(key, Origin.UNKNOWN, count=True))
+        return walker.domain.of(walker.domain.opaque(key, parts, count=True, close=True))
+    if name == "get" and node[2]:
+        return get_with_default(walker, base, node)
+    if name in ("copy_", "fill_") and node[2]:
+        args, _ = walker.arguments(node)
+        path = walker.path(node[1][1])
+        if path:
+            again = replace(args[0], buf=base.buf, label=base.label, data=None, null=walker.no)
+            walker.bind(path, root_of(path), again)
+        return base
+    if name in ("append", "extend", "add", "insert", "update") and node[2]:
+        return grown(walker, base, name, node)
+    if name == "split" or name == "format":
+        return None
+    return None
+
+
+def with_storage(walker: Walker, base: V, node: Node) -> V:
+    """Give a value that a view is taken of: it has storage, whoever made it."""
+    path = walker.path(node)
+    if base.buf or not path or walker.frame.env.get(path) is not base:
+        return base
+    walker.domain.fresh += 1
+    made = replace(base, buf=walker.domain.fresh)
+    walker.bind(path, root_of(path), made)
+    return made
+
+
+def mesh_method(walker: Walker, data: MeshOf, name: str, node: Node) -> V | None:
+    """`mesh.get_group("tp")`, `mesh.get_local_rank("tp")`, `mesh.size()`."""
+    args, kwargs = walker.arguments(node)
+    text = f"mesh.{name}"
+    mask, weak = data.dims, data.weak
+    which = args[0] if args else kwargs.get("mesh_dim")
+    if which is not None:
+        if which.expr.op != "lit" or not isinstance(which.expr.args[0], str):
+            return walker.domain.unknown(walker.key(text, node[4]))
+        mask, weak = walker.mesh_dims([which.expr.args[0]])
+        if not mask:
+            return walker.domain.unknown(walker.key(text, node[4]))
+    group = Group(mask, weak=weak)
+    if name == "get_group":
+        return walker.domain.of(walker.values.atom(f"{text}#{mask}", Origin.UNKNOWN), Grp(group))
+    if name in ("get_local_rank", "get_rank"):
+        return walker.domain.of(walker.values.rank() if name == "get_rank" else walker.values.coord(mask))
+    if name == "size":
+        return walker.domain.of(walker.values.extent(mask))
+    if name == "_flatten":
+        return walker.domain.of(walker.values.atom(f"{text}#{mask}", Origin.UNKNOWN), data)
+    return None
+
+
+def get_with_default(walker: Walker, base: V, node: Node) -> V:
+    """`x.get(key, default)`."""
+    args, _ = walker.arguments(node)
+    default = args[1] if len(args) > 1 else walker.domain.const(None)
+    index = args[0] if args else walker.domain.unknown("?")
+    path = walker.path(("S", node[1][1], node[2][0]))
+    if path and path in walker.frame.env:
+        return walker.frame.env[path]
+    if isinstance(base.data, Map) and index.expr.op == "lit" and not base.data.rest:
+        found = base.data.get(index.expr.args[0])
+        return default if found is None else found
+    value = walker.element(base, index)
+    if is_none(default):
+        return value
+    return walker.domain.join(walker.domain.is_none(value), default, value)
+
+
+def grown(walker: Walker, base: V, name: str, node: Node) -> V:
+    """A list or dict grows under the conditions of the path: what it holds varies with them."""
+    args, kwargs = walker.arguments(node)
+    path = walker.path(node[1][1])
+    if not path:
+        return walker.domain.const(None)
+    parts = (base.expr, *(a.expr for a in args), *(v.expr for v in kwargs.values()), *walker.frame.conditions)
+    data: Any = None
+    if isinstance(base.data, Seq) and name == "append" and len(base.data.items) < 32 and args:
+        data = Seq((*base.data.items, args[0]))
+    expr = walker.domain.opaque(f"#{base.expr.id}.{name}@{walker.frame.path}:{node[4]}", parts, close=True)
+    walker.bind(path, root_of(path), V(expr, data, walker.no, base.label, base.buf, base.text))
+    return walker.domain.const(None)
+
+
+def call_builtin(walker: Walker, name: str, args: list[V], kwargs: dict[str, V], node: Node) -> V | None:
+    """Built-in functions."""
+    if name in ("int", "float", "bool", "str", "abs", "list", "tuple", "sorted", "set", "reversed", "iter") and args:
+        if name == "bool":
+            return walker.domain.of(walker.domain.truth(args[0]))
+        if name == "str":
+            return walker.domain.of(walker.domain.opaque(f"str(#{args[0].expr.id})", (args[0].expr,)))
+        if name == "set" and args[0].data is None and not is_number(args[0].expr):
+            return replace(args[0], data=Unordered(), null=walker.no)
+        ordered = name == "sorted" and isinstance(args[0].data, Unordered)
+        return replace(args[0], data=None if ordered else args[0].data, null=walker.no)
+    if name == "len" and args:
+        if isinstance(args[0].data, Seq):
+            return walker.domain.of(walker.values.lit(len(args[0].data.items)))
+        key = f"len(#{args[0].expr.id})"
+        many = how_many(walker, key, args[0], node[2][0])
+        return many or walker.domain.of(walker.domain.opaque(key, (args[0].expr,), count=True, close=True))
+    if name == "range" and args:
+        numbers = [walker.domain.numeric(a) for a in args[:3]]
+        if all(is_number(n) for n in numbers):
+            start, stop = (numbers[0], numbers[1]) if len(numbers) > 1 else (walker.values.lit(0), numbers[0])
+            return walker.domain.of(walker.values.range(start, stop, numbers[2] if len(numbers) > 2 else 1))
+    if name in ("min", "max") and len(args) == 2:
+        first, second = walker.domain.numeric(args[0]), walker.domain.numeric(args[1])
+        if is_number(first) and is_number(second):
+            return walker.domain.of(walker.values.arithmetic(name, first, second))
+    if name == "next" and args:
+        return V(walker.values.atom(walker.key("next", node[4]), Origin.CONTRACT), null=walker.no, text="batch")
+    if name == "getattr" and len(args) >= 2 and args[1].expr.op == "lit" and isinstance(args[1].expr.args[0], str):
+        return walker.attribute(args[0], args[1].expr.args[0])
+    if name == "isinstance" and len(args) == 2:
+        return instance_test(walker, args[0], args[1])
+    if name == "partial" and args and isinstance(args[0].data, Func):
+        return partial_of(walker, args, kwargs)
+    if name in ("any", "all", "sum") and args:
+        if isinstance(args[0].data, Seq) and name != "sum":
+            parts = [walker.domain.truth(v) for v in args[0].data.items]
+            return walker.domain.of(walker.values.either(*parts) if name == "any" else walker.values.both(*parts))
+        return walker.domain.of(walker.domain.opaque(f"{name}(#{args[0].expr.id})", (args[0].expr,)))
+    return None
+
+
+def instance_test(walker: Walker, value: V, kind: V) -> V:
+    """`isinstance(x, K)`: known where x is an object of a known class or a literal."""
+    exact = isinstance(value.data, Instance) and not value.data.weak
+    if exact and isinstance(kind.data, Klass) and kind.data.key in walker.engine.linker.mro(value.data.key):
+        return walker.domain.const(True)
+    if value.expr.op == "lit":
+        return walker.domain.unknown(f"isinstance(#{value.expr.id},#{kind.expr.id})", nonnull=True)
+    return walker.domain.of(walker.values.atom(f"isinstance(#{value.expr.id},#{kind.expr.id})", Origin.CONTRACT))
+
+
+def partial_of(walker: Walker, args: list[V], kwargs: dict[str, V]) -> V:
+    """`functools.partial(f, ...)`."""
+    func = args[0].data
+    made = replace(func, args=(*func.args, *args[1:]), kwargs=(*func.kwargs, *kwargs.items()))
+    return V(args[0].expr, made, walker.no, text=args[0].text)
+
+
+def call_library(walker: Walker, name: str, args: list[V], kwargs: dict[str, V], node: Node) -> V | None:
+    """Calls of libraries without a model that still say something."""
+    last = name.rpartition(".")[2]
+    if name.endswith("functools.partial") and args and isinstance(args[0].data, Func):
+        return partial_of(walker, args, kwargs)
+    if name.startswith("torch.") and last in ("tensor", "as_tensor", "Tensor", "LongTensor", "IntTensor", "clone"):
+        walker.domain.fresh += 1
+        if args:
+            held = size_held(walker, args[0]) if last in ("tensor", "as_tensor") else None
+            return V(args[0].expr, held, walker.no, args[0].label, walker.domain.fresh)
+    if name.startswith("torch.") and last in (
+        "empty",
+        "zeros",
+        "ones",
+        "empty_like",
+        "zeros_like",
+        "full",
+        "ones_like",
+    ):
+        walker.domain.fresh += 1
+        key = f"{last}@{walker.frame.path}:{node[4]}:{node[5]}"
+        if last in ("empty", "empty_like"):
+            walker.frame.hollow = True
+            key = HOLLOW + key
+        room = size_made(walker, last, args)
+        return V(walker.values.atom(key, Origin.UNKNOWN), room, walker.no, "", walker.domain.fresh)
+    if name.startswith("copy.") and args:
+        return args[0]
+    return None
+
+
+def size_held(walker: Walker, value: V) -> Sized | None:
+    """Give the size of a tensor of given numbers."""
+    if not isinstance(value.data, Seq):
+        plain = value.expr.op == "lit" and type(value.expr.args[0]) is int
+        return Sized(walker.values.lit(1)) if plain else None
+    items = value.data.items
+    if any(isinstance(item.data, Seq | Sized) or item.text.endswith("]") for item in items):
+        return None
+    return Sized(walker.values.lit(len(items)))
+
+
+def size_made(walker: Walker, name: str, args: list[V]) -> Sized | None:
+    """Give the size of a tensor that is made by its shape."""
+    if name.endswith("_like"):
+        return args[0].data if args and isinstance(args[0].data, Sized) else None
+    first = args[0].data if args else None
+    sizes = first.items if isinstance(first, Seq) else args[:1] if name == "full" else tuple(args)
+    many = 1
+    for size in sizes:
+        if size.expr.op != "lit" or type(size.expr.args[0]) is not int:
+            return None
+        many *= size.expr.args[0]
+    return Sized(walker.values.lit(many))
+
+
+def how_many(walker: Walker, key: str, value: V, node: Node) -> V | None:
+    """Give a number of elements that differs between ranks; None where nothing says so."""
+    path = walker.path(node)
+    if not isinstance(value.data, Selected):
+        return None
+    counted = counted_by_all(walker.frame.definition.body, path)
+    atom = walker.values.atom(key, Origin.APART if counted else Origin.LOCAL, var=ALL, count=True)
+    return walker.domain.of(atom, text=key)

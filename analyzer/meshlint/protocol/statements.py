@@ -1,0 +1,544 @@
+"""Statements: what each does to the environment and which branches, loops and exits it leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from meshlint.mesh.gate import Expr, Origin
+from meshlint.mesh.term import Gate
+from meshlint.protocol.facts import Node, dotted
+from meshlint.protocol.items import (
+    AltItem,
+    BlockItem,
+    ExitItem,
+    GuardItem,
+    Item,
+    LoopItem,
+    OpItem,
+    filled,
+    has_events,
+    has_exits,
+    leaves,
+)
+from meshlint.protocol.reading import (
+    atoms_in,
+    called_items,
+    escapes_in,
+    is_number,
+)
+from meshlint.protocol.syntax import (
+    is_manager,
+    jumps,
+    stepped,
+)
+from meshlint.protocol.values import (
+    Func,
+    Instance,
+    Klass,
+    Map,
+    Seq,
+    Share,
+    Unordered,
+    V,
+    facts_of,
+)
+
+if TYPE_CHECKING:
+    from meshlint.protocol.walk import Walker
+
+
+MAX_UNROLL = 8
+"""Elements of a literal sequence over which a loop is unrolled."""
+
+
+def s_expr(walker: Walker, node: Node) -> bool:
+    """An expression for its effect. A call that never returns is an exit."""
+    value = node[2]
+    walker.unused = value
+    walker.eval(value)
+    if value[0] == "K" and dotted(value[1]) in ("sys.exit", "exit", "os._exit", "quit", "pytest.skip"):
+        walker.frame.items.append(ExitItem("raise", walker.site(node[1])))
+        return False
+    return True
+
+
+def s_assign(walker: Walker, node: Node) -> bool:
+    """`a = b = value`."""
+    value = walker.eval(node[3])
+    for target in node[2]:
+        walker.store(target, value)
+    return True
+
+
+def s_aug(walker: Walker, node: Node) -> bool:
+    """`a += value`."""
+    before, value = walker.eval(node[2]), walker.eval(node[4])
+    walker.store(node[2], replace(walker.arithmetic(node[3], before, value), buf=before.buf))
+    return True
+
+
+def s_if(walker: Walker, node: Node) -> bool:
+    """A branch; known conditions take one side."""
+    test = walker.eval(node[2])
+    condition = walker.domain.truth(test)
+    return branch(walker, condition, node[3], node[4], node[1], node[-1], "if", node[2])
+
+
+def branch(
+    walker: Walker,
+    condition: Expr,
+    then: tuple[Node, ...],
+    otherwise: tuple[Node, ...],
+    line: int,
+    end: int,
+    form: str,
+    test: Node | None = None,
+) -> bool:
+    """Walk both sides of a branch and join them."""
+    if condition.op == "lit":
+        return walker.block(then if condition.args[0] else otherwise)
+    frame = walker.frame
+    outer, before = frame.items, frame.env
+    first: list[Item] = []
+    frame.items, frame.env = first, dict(before)
+    frame.conditions.append(condition)
+    refine(walker, condition)
+    if test is not None:
+        assume(walker, test, True)
+    alive = walker.block(then)
+    after = frame.env
+    second: list[Item] = []
+    frame.items, frame.env = second, dict(before)
+    frame.conditions[-1] = walker.values.negate(condition)
+    refine(walker, frame.conditions[-1])
+    if test is not None:
+        assume(walker, test, False)
+    other = walker.block(otherwise)
+    frame.conditions.pop()
+    frame.items = outer
+    if alive and other:
+        frame.env = joined_env(walker, condition, after, frame.env)
+    elif alive:
+        frame.env = after
+    if any(has_events(side) or has_exits(side) for side in (first, second)):
+        gate = gate_of(walker, line, end, form, first, second)
+        if has_events(first) and has_events(second):
+            walker.engine.two_sided.add(gate.site.span)
+        outer.append(AltItem(condition, first, second, gate))
+    return alive or other
+
+
+def refine(walker: Walker, condition: Expr) -> None:
+    """Take the sides of joined values that a condition leaves."""
+    frame = walker.frame
+    if not frame.joins:
+        return
+    known_here = facts_of(condition)
+    for path in sorted(frame.joins):
+        value = frame.env.get(path)
+        if value is not None and value.phi is not None:
+            frame.env[path] = walker.domain.refined(value, known_here)
+
+
+def assume(walker: Walker, test: Node, holds: bool) -> None:
+    """Refine `x is None` and `x` on the side of a branch."""
+    if test[0] == "U" and test[1] == "not":
+        assume(walker, test[2], not holds)
+    elif test[0] == "B" and (test[1] == "and") is holds:
+        for part in test[2]:
+            assume(walker, part, holds)
+    elif test[0] == "Q" and len(test[1]) == 1 and test[3][0] == ("C", None):
+        path = walker.path(test[2])
+        if path and path in walker.frame.env:
+            none = (test[1][0] in ("is", "==")) is holds
+            value = walker.frame.env[path]
+            if none:
+                walker.frame.env[path] = replace(walker.domain.const(None), text=value.text)
+            else:
+                walker.frame.env[path] = replace(value, null=walker.values.lit(False))
+
+
+def s_for(walker: Walker, node: Node) -> bool:
+    """A loop over an iterable; literal sequences are unrolled."""
+    sequence = walker.eval(node[3])
+    items = sequence.data.items if isinstance(sequence.data, Seq) else None
+    if isinstance(sequence.data, Map) and not sequence.data.rest:
+        items = tuple(walker.domain.const(k) for k, _ in sequence.data.items)
+    if items is not None and len(items) <= MAX_UNROLL and not jumps(node[4]):
+        for item in items:
+            walker.store(node[2], item)
+            if not walker.block(node[4]):
+                return False
+        return True
+    trip, element = rounds_of(walker, node[3], sequence, node[1])
+    form = "unordered" if isinstance(sequence.data, Unordered) else "loop"
+    return walk_loop(walker, trip, node, node[4], node[5], element, node[2], form)
+
+
+def count_of(walker: Walker, share: Share) -> Expr:
+    """Give how many elements a share has: of a sequence of any length, unless that is seen to be evened out."""
+    values = walker.values
+    whole = values.atom(f"len(#{share.whole})", Origin.CONFIG, count=True, weak=True)
+    left = values.arithmetic("+", values.arithmetic("-", whole, share.start), values.arithmetic("-", share.step, 1))
+    return values.arithmetic("max", 0, values.arithmetic("//", left, share.step))
+
+
+def steps_of(walker: Walker, node: Node) -> Expr | None:
+    """Give the rounds of `while left > stop: ...; left -= step`, where `left` is computed from coordinates."""
+    test = node[2]
+    if test[0] == "N":
+        test = ("Q", (">",), test, (("C", 0),))
+    if test[0] != "Q" or len(test[1]) != 1 or test[1][0] not in (">", "<") or test[2][0] != "N":
+        return None
+    down = test[1][0] == ">"
+    step = stepped(node[3], test[2], "-" if down else "+")
+    if step is None:
+        return None
+    first, last = walker.domain.numeric(walker.eval(test[2])), walker.domain.numeric(walker.eval(test[3][0]))
+    if not (is_number(first) and is_number(last)) or atoms_in(first) or atoms_in(last):
+        return None
+    if not first.var | last.var:
+        return None
+    values = walker.values
+    left = values.arithmetic("-", first, last) if down else values.arithmetic("-", last, first)
+    rounds = values.arithmetic("//", values.arithmetic("+", left, step - 1), step) if step > 1 else left
+    return values.arithmetic("max", 0, rounds)
+
+
+def s_while(walker: Walker, node: Node) -> bool:
+    """A loop with a condition."""
+    counted = steps_of(walker, node)
+    if counted is not None:
+        return walk_loop(walker, counted, node, node[3], node[4], None, None)
+    condition = walker.domain.truth(walker.eval(node[2]))
+    key = walker.key("while", node[1])
+    if condition.op == "lit" and not condition.args[0]:
+        return True
+    trip = walker.domain.number(key) if condition.op == "lit" else walker.domain.opaque(key, (condition,), count=True)
+    return walk_loop(walker, trip, node, node[3], node[4], None, None)
+
+
+def s_try(walker: Walker, node: Node) -> bool:
+    """The body with its handlers; `finally` is what every way out of them runs."""
+    if not node[5]:
+        return walk_body(walker, node)
+    alive, body = items_apart(walker, lambda: walk_body(walker, node))
+    goes_on, tail = items_apart(walker, lambda: walker.block(node[5]))
+    walker.frame.items += [GuardItem(body, tail)] if has_events(tail) or has_exits(tail) else body
+    return alive and goes_on
+
+
+def s_with(walker: Walker, node: Node) -> bool:
+    """Context managers: generators of the program around a hole, classes by __enter__ and __exit__."""
+    frame = walker.frame
+    outer = frame.items
+    exits: list[tuple[V, int]] = []
+    holes: list[list[Item]] = []
+    for expr, target in node[2]:
+        made: list[Item] | None = None
+        if expr[0] == "K":
+            made = manager_items(walker, expr)
+        if made is not None:
+            holes.append(made)
+            value = walker.domain.unknown(walker.key("with", node[1]), nonnull=True)
+        else:
+            value = walker.eval(expr)
+            if isinstance(value.data, Instance):
+                call_method(walker, value, "__enter__", node)
+                exits.append((value, node[1]))
+        if target is not None:
+            walker.store(target, value)
+    inner: list[Item] = []
+    frame.items = inner
+    alive = walker.block(node[3])
+    frame.items = []
+    for value, _ in reversed(exits):
+        call_method(walker, value, "__exit__", node)
+    if frame.items:
+        inner = [GuardItem(inner, frame.items)]
+    frame.items = outer
+    for made in reversed(holes):
+        inner = filled(made, inner)
+    outer += inner
+    return alive
+
+
+def s_return(walker: Walker, node: Node) -> bool:
+    """`return value`."""
+    value = walker.eval(node[2])
+    condition = walker.values.both(*walker.frame.conditions)
+    walker.frame.returns.append((walker.domain.small(condition), value, node))
+    walker.frame.items.append(ExitItem("return", walker.site(node[1], 1, "return")))
+    return False
+
+
+def s_raise(walker: Walker, node: Node) -> bool:
+    """`raise`: the rank does not go on."""
+    walker.eval(node[2])
+    walker.frame.items.append(ExitItem("raise", walker.site(node[1], 1, "raise")))
+    return False
+
+
+def s_break(walker: Walker, node: Node) -> bool:
+    """`break`."""
+    walker.frame.items.append(ExitItem("break", walker.site(node[1], 1, "break")))
+    return False
+
+
+def s_continue(walker: Walker, node: Node) -> bool:
+    """`continue`."""
+    walker.frame.items.append(ExitItem("continue", walker.site(node[1], 1, "continue")))
+    return False
+
+
+def s_assert(walker: Walker, node: Node) -> bool:
+    """`assert`: what goes on satisfies it."""
+    walker.eval(node[2])
+    assume(walker, node[2], True)
+    return True
+
+
+def s_def(walker: Walker, node: Node) -> bool:
+    """A nested function is a value bound to this frame."""
+    data = Func(walker.frame.path, node[3], None, walker.frame)
+    definition = walker.engine.linker.definition(walker.frame.path, node[3])
+    if definition.owner < 0:
+        walker.frame.env[node[2]] = V(walker.values.atom(walker.key(f"def {node[2]}"), Origin.UNKNOWN), data, walker.no)
+    return True
+
+
+def s_class(walker: Walker, node: Node) -> bool:
+    """A nested class."""
+    key = (walker.frame.path, node[3])
+    walker.frame.env[node[2]] = V(walker.values.atom(f"class {key}", Origin.UNKNOWN), Klass(key), walker.no)
+    return True
+
+
+def s_import(walker: Walker, node: Node) -> bool:
+    """A local import."""
+    if walker.frame.definition.index:
+        for row in node[2]:
+            if row[0] != "*":
+                walker.frame.env[row[0]] = walker.target(walker.engine.linker.imported(walker.frame.path, row), row[0])
+    return True
+
+
+def s_match(walker: Walker, node: Node) -> bool:
+    """`match` as a chain of branches."""
+    subject = walker.eval(node[2])
+    return walk_cases(walker, subject, node[3], node[1], node[-1])
+
+
+def s_cases(walker: Walker, node: Node) -> bool:
+    """The rest of a match."""
+    return walk_cases(walker, node[2], node[3], node[1], node[4])
+
+
+def gate_of(walker: Walker, line: int, end: int, form: str, then: list[Item], otherwise: list[Item]) -> Gate:
+    """Make the gate of a branch: how a side leaves what encloses it."""
+    first, second = leaves(then), leaves(otherwise)
+    leave = first or second
+    site = walker.site(line, 1, form)
+    if leave is None or (first is not None and second is not None):
+        return Gate(site, form, "", True, end)
+    return Gate(site, form, leave.kind, first is not None, end, leave.site)
+
+
+def joined_env(walker: Walker, condition: Expr, first: dict[str, V], second: dict[str, V]) -> dict[str, V]:
+    """Join two environments."""
+    found: dict[str, V] = {}
+    for name in first if len(first) >= len(second) else second:
+        left, right = first.get(name), second.get(name)
+        if left is right and left is not None:
+            found[name] = left
+        elif left is not None and right is not None:
+            found[name] = walker.domain.join(condition, left, right)
+            walker.frame.joins.add(name)
+        elif "." not in name and "[" not in name:
+            found[name] = left or right or walker.domain.unknown(name)
+    for name in second:
+        if name not in found and name not in first and "." not in name and "[" not in name:
+            found[name] = second[name]
+    return found
+
+
+def rounds_of(walker: Walker, text: Node, sequence: V, line: int) -> tuple[Expr, V]:
+    """Give the trip count of a loop and what its variable stands for."""
+    key = walker.key("loop", line)
+    expr = sequence.expr
+    if expr.op == "range" and expr.args[2].op == "lit" and expr.args[2].args[0] == 1:
+        start, stop = expr.args[:2]
+        trip = stop if start is walker.values.lit(0) else walker.values.arithmetic("-", stop, start)
+        return trip, walker.domain.of(walker.domain.number(key + " variable"))
+    if isinstance(sequence.data, Unordered):
+        element = V(walker.values.atom(key + " element", Origin.TURN), text=f"{sequence.text}[]")
+        return walker.domain.opaque(key + " count", (expr,), count=True), element
+    if isinstance(sequence.data, Share):
+        element = V(walker.domain.opaque(key + " element", (expr,)), text=f"{sequence.text}[]")
+        return count_of(walker, sequence.data), element
+    if isinstance(sequence.data, Seq):
+        trip = walker.values.lit(len(sequence.data.items))
+        return trip, walker.domain.unknown(key + " element", nonnull=True)
+    trip = walker.domain.opaque(key + " count", (expr,), count=True)
+    element = V(walker.domain.opaque(key + " element", (expr,)), text=f"{sequence.text}[]")
+    if text[0] == "K" and dotted(text[1]) in ("enumerate", "zip"):
+        element = walker.domain.unknown(key + " element", nonnull=True)
+    return trip, element
+
+
+def walk_loop(
+    walker: Walker,
+    trip: Expr,
+    node: Node,
+    body: tuple[Node, ...],
+    after: tuple[Node, ...],
+    element: V | None,
+    target: Any,
+    form: str = "loop",
+) -> bool:
+    """Walk a loop body twice: once to see what changes, once for its items."""
+    frame = walker.frame
+    line, end = node[1], node[-1]
+    outer, before, returns = frame.items, dict(frame.env), len(frame.returns)
+    frame.items = []
+    rough, frame.rough = frame.rough, True
+    one_round(walker, body, element, target, trip)
+    frame.rough = rough
+    del frame.returns[returns:]
+    again = walker.domain.number(walker.key("round", line))
+    later = walker.values.compare("<", 0, again)
+    if trip.var:
+        later = walker.domain.opaque(walker.key("later", line), (trip,))
+    frame.env = widened_env(walker, later, frame.env, before)
+    if rough:
+        frame.items = outer
+        return True
+    inner: list[Item] = []
+    frame.items = inner
+    entry = dict(frame.env)
+    one_round(walker, body, element, target, trip)
+    frame.env = widened_env(walker, later, frame.env, entry)
+    frame.items = outer
+    other: list[Item] = []
+    if after:
+        frame.items = other
+        walker.block(after)
+        frame.items = outer
+    if has_events(inner) or escapes_in(inner):
+        outer.append(LoopItem(trip, inner, Gate(walker.site(line, 1, "loop"), form, "", True, end), other))
+    return True
+
+
+def one_round(walker: Walker, body: tuple[Node, ...], element: V | None, target: Any, trip: Expr) -> None:
+    """Walk a loop body once."""
+    if target is not None and element is not None:
+        walker.store(target, element)
+    walker.frame.conditions.append(walker.values.negate(walker.values.compare("==", trip, 0)))
+    walker.block(body)
+    walker.frame.conditions.pop()
+
+
+def widened_env(walker: Walker, later: Expr, new: dict[str, V], old: dict[str, V]) -> dict[str, V]:
+    """Join the environment after a round with that before it."""
+    found = dict(new)
+    for name, value in old.items():
+        other = new.get(name)
+        if other is not None and other is not value:
+            found[name] = walker.domain.join(later, other, value, kept=False)
+        elif other is None:
+            found[name] = value
+    return found
+
+
+def items_apart(walker: Walker, walk: Callable[[], bool]) -> tuple[bool, list[Item]]:
+    """Walk something with items of its own."""
+    outer, walker.frame.items = walker.frame.items, []
+    try:
+        return walk(), walker.frame.items
+    finally:
+        walker.frame.items = outer
+
+
+def walk_body(walker: Walker, node: Node) -> bool:
+    """The body of `try`, then each handler as an edge that any rank may take for itself.
+
+    What one collective raises it raises on all of its ranks: then no handler counts.
+    """
+    frame = walker.frame
+    before, count = dict(frame.env), len(frame.items)
+    alive = walker.block(node[2])
+    outer = frame.items
+    alike = len(node[2]) == 1 and len(outer) == count + 1 and isinstance(outer[-1], OpItem)
+    handlers: list[tuple[list[Item], bool, int]] = []
+    after = frame.env
+    for _, name, body, line in node[3]:
+        frame.items, frame.env = [], dict(before)
+        if name:
+            frame.env[name] = walker.domain.unknown(walker.key("exception", line), nonnull=True)
+        caught = walker.block(body)
+        handlers.append((frame.items, caught, line))
+        if caught:
+            condition = walker.domain.number(walker.key("raised", line))
+            after = widened_env(walker, walker.values.compare("<", 0, condition), frame.env, after)
+    frame.items, frame.env = outer, after
+    if alive:
+        alive = walker.block(node[4])
+    for items, _, line in handlers:
+        leave = leaves(items)
+        if not alike and (has_events(items) or (leave is not None and leave.kind != "raise")):
+            raised = walker.values.atom(walker.key("exception", line), Origin.LOCAL)
+            gate = Gate(walker.site(line, 1, "except"), "except", "", True, node[-1])
+            outer.append(AltItem(raised, items, [], gate))
+    return alive or any(caught for _, caught, _ in handlers)
+
+
+def manager_items(walker: Walker, node: Node) -> list[Item] | None:
+    """Give the items of a generator manager with its hole, if the call is one that can matter."""
+    callee = walker.eval(node[1])
+    if not isinstance(callee.data, Func):
+        return None
+    definition = walker.engine.linker.definition(callee.data.path, callee.data.index)
+    if not is_manager(definition) or not walker.engine.reaches(callee.data.path, callee.data.index):
+        return None
+    args, kwargs = walker.arguments(node)
+    frame = walker.engine.enter(callee.data, args, kwargs, walker)
+    if frame is None:
+        return None
+    site = walker.call_site(node)
+    return [BlockItem(called_items(frame.items, walker, site), site)]
+
+
+def call_method(walker: Walker, value: V, name: str, node: Node) -> None:
+    """Call a method of a known object for its events."""
+    if not isinstance(value.data, Instance):
+        return
+    found = walker.engine.linker.method(value.data.key, name)
+    if found is not None and walker.engine.reaches(found[0], found[1]):
+        call: Node = ("K", ("A", ("X",), name), (), (), node[1], 1, node[1], 2)
+        walker.called(Func(found[0], found[1], value), [], {}, call)
+
+
+def walk_cases(walker: Walker, subject: V, cases: tuple[Any, ...], line: int, end: int) -> bool:
+    """Walk the cases of a match as `if`, `elif`, `else`."""
+    if not cases:
+        return True
+    value, wild, body = cases[0]
+    if wild:
+        return walker.block(body)
+    if value is not None:
+        condition = walker.equal(subject, walker.eval(value))
+    else:
+        condition = walker.domain.opaque(walker.key(f"case {len(cases)}", line), (subject.expr,))
+    rest: Node = ("cases", line, subject, cases[1:], end)
+    return branch(walker, condition, body, (rest,), line, end, "if")
+
+
+STATEMENTS: dict[str, Callable[[Walker, Node], bool]] = {
+    "expr": s_expr, "assign": s_assign, "aug": s_aug, "if": s_if, "for": s_for,
+    "while": s_while, "try": s_try, "with": s_with, "return": s_return,
+    "raise": s_raise, "break": s_break, "continue": s_continue, "assert": s_assert,
+    "def": s_def, "class": s_class, "import": s_import, "match": s_match,
+    "cases": s_cases,
+}  # fmt: skip
