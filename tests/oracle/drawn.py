@@ -11,6 +11,10 @@ from packaging.version import Version
 Fields = dict[str, Any]
 
 SINCE: Mapping[str, str] = {
+    "num_layers_in_first_pipeline_stage": "0.11",
+    "num_layers_in_last_pipeline_stage": "0.11",
+    "account_for_embedding_in_pipeline_split": "0.11",
+    "account_for_loss_in_pipeline_split": "0.11",
     "moe_enable_deepep": "0.12",
     "recompute_modules": "0.12",
     "mtp_num_layers": "0.12",
@@ -135,12 +139,18 @@ def drawn(random: Random, version: str) -> tuple[int, Fields]:
         fields |= fault
     if "num_layers_in_first_pipeline_stage" in fields or "account_for_embedding_in_pipeline_split" in fields:
         fields.pop("virtual_pipeline_model_parallel_size", None)
-    if fields.get("moe_token_dispatcher_type") == "flex" and fields["expert_model_parallel_size"] == 1:
-        fields["moe_token_dispatcher_type"] = "alltoall"  # the layer refuses it, and no layer is built here
-    if "cpu_offloading" in fields:
-        fields["pipeline_model_parallel_size"] = 1  # with stages it is refused by itself, and no rule speaks of that
+    if fields.get("moe_token_dispatcher_type") == "flex" and _the_layer_refuses(fields, version):
+        fields["moe_token_dispatcher_type"] = "alltoall"
+    if "cpu_offloading" in fields:  # which is refused with stages and with recompute, and no rule speaks of that
+        fields["pipeline_model_parallel_size"] = 1
+        fields = {name: value for name, value in fields.items() if not name.startswith(("recompute_", "virtual_"))}
     fields["sequence_parallel"] = fields["tensor_model_parallel_size"] > 1
     return world, known(fields, version)
+
+
+def _the_layer_refuses(fields: Fields, version: str) -> bool:
+    """Say whether the dispatcher flex is refused when a layer is built, which nobody does here."""
+    return fields["expert_model_parallel_size"] == 1 or Version(version) < Version("0.12")
 
 
 def known(fields: Fields, version: str) -> Fields:

@@ -91,7 +91,7 @@ class LayersPerStage(LaunchRule):
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for pp first: with one stage, everything divides, unless the stage has a number of its own."""
         ends = any(config.value(name).data is not None for name in (FIRST, LAST))
-        if config.habit("lays_out_stages") or (config.number(PP) <= 1 and not ends):
+        if config.habit("lays_out_stages") or (config.number(PP) <= 1 and not ends and not _counted_alone(config)):
             return
         if config.data("pipeline_model_parallel_layout"):
             return
@@ -103,6 +103,11 @@ class LayersPerStage(LaunchRule):
             yield from _uneven(config)
         else:
             yield from _even(config)
+
+
+def _counted_alone(config: EffectiveConfig) -> bool:
+    """Say whether an embedding or a loss takes a stage of its own where there may be no other."""
+    return config.within(COUNTED_APART) and any(config.data(name) for name in (EMBEDDING, LOSS))
 
 
 def _even(config: EffectiveConfig) -> Iterator[Verdict]:
@@ -179,6 +184,9 @@ def _uneven(config: EffectiveConfig) -> Iterator[Verdict]:
     layers, pp = positive(config, LAYERS), positive(config, PP)
     ends = [(name, config.number(name)) for name in (FIRST, LAST) if config.data(name) is not None]
     middle, stages = layers - sum(count for _, count in ends), pp - len(ends)
+    if stages < 0 and not (middle == 0 and config.within(EMPTY_REFUSED)):
+        yield from _on_one(layers, ends[-1][1])
+        return
     outcome, how = _between(config, middle, stages)
     if outcome is not None:
         told = " and ".join(f"{name} = {count}" for name, count in ends)
@@ -202,6 +210,20 @@ def _uneven(config: EffectiveConfig) -> Iterator[Verdict]:
             fields=(LAYERS, *(name for name, _ in ends), PP),
             fix=Fix(f"Choose layers for each stage that {VPP} divides, or write the stages out as a layout."),
         )
+
+
+def _on_one(layers: int, last: int) -> Iterator[Verdict]:
+    """Judge a single stage that has the numbers of a first and of a last one: it takes the last's."""
+    if last == layers:
+        return
+    yield Verdict(
+        f"{PP} = 1 with both {FIRST} and {LAST} = {last}: the one stage is first and last, and builds {last} layers in "
+        f"place of {LAYERS} = {layers}. {_amiss(layers - last).capitalize()}, and nothing says so.",
+        Outcome.WRONG,
+        at=LAST,
+        fields=(LAYERS, FIRST, PP),
+        fix=Fix(f"Leave {FIRST} and {LAST} out where there is one stage."),
+    )
 
 
 _RAISES = "TransformerConfig raises a ValueError when the model's config is made, and every rank stops"
