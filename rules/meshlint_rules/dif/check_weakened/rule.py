@@ -13,7 +13,7 @@ from meshlint.rule import Confidence, Fix, Outcome, ProgramChangeRule, Reference
 
 if TYPE_CHECKING:
     from meshlint.protocol.change import Both, ProgramChange
-    from meshlint.protocol.facts import FileFacts
+    from meshlint.protocol.facts import FileFacts, Node
 
 SHORT = frozenset(
     (
@@ -30,9 +30,10 @@ class CheckWeakened(ProgramChangeRule):
 
     Finds assertions and raises on parallel sizes (tensor, pipeline, context, expert, data, sequence parallelism) that
     are there before the change and not after it; that ask for less (`or` with something new, a new branch around
-    them); or that became a warning. It speaks only where the change uses these sizes as often as before: a change
-    that makes a size work, and so takes the check out, or that takes out the code along with its check, is not told.
-    A check that moved, or was written anew, is not told either. Tests are left out. Only under `--diff`.
+    them); or that became a warning. It speaks only where the change, tests included, uses these sizes as often as
+    before: one that makes a size work, and so takes the check out, or that takes out the code along with its check, is
+    not told. A check that moved, or was written anew, is not told either. A check that holds sizes to each other
+    (`length % (2 * cp) == 0`) is a warning, one that keeps a size out (`cp == 1`) an info. Only under `--diff`.
 
     ## Why this is bad
 
@@ -91,7 +92,8 @@ def _all(facts: FileFacts) -> Iterator[Check]:
 
 
 Uses = tuple[Counter[str], Counter[str]]
-"""How often each parallel name stands in the changed files besides in checks, before and after."""
+"""How often each parallel name stands in the changed files besides in checks, before and after; tests of a size that
+works now count too."""
 
 
 def _uses(change: ProgramChange) -> Uses:
@@ -106,8 +108,7 @@ def _uses(change: ProgramChange) -> Uses:
             if is_parallel(word)
         )
 
-    files = [file for file in change.files if not is_test(file.path)]
-    return counted(file.before for file in files), counted(file.after for file in files)
+    return counted(file.before for file in change.files), counted(file.after for file in change.files)
 
 
 def _as_before(check: Check, uses: Uses) -> bool:
@@ -150,8 +151,30 @@ def _rewritten(both: Both, check: Check) -> bool:
     return any(names & {word for node, _ in key for word in words(node)} for key in new)
 
 
+def _is_law(check: Check) -> bool:
+    """Say whether a check holds sizes to each other (`a % b == 0`, `a == b * c`), and not one of them to a number.
+
+    `cp == 1` keeps out what was not built yet, and goes when it is; the code's shapes rest on the others.
+    """
+    return any(_compares(condition.node) for condition in check.holds)
+
+
+def _compares(node: object) -> bool:
+    if not isinstance(node, tuple) or not node:
+        return False
+    if node[0] == "M" and len(node) == 4 and node[1] == "%":
+        return True
+    if node[0] == "Q" and len(node) == 4 and any(_has_size(node[2]) and _has_size(side) for side in node[3]):
+        return True
+    return any(_compares(part) for part in node if isinstance(part, tuple))
+
+
+def _has_size(node: Node) -> bool:
+    return any(is_parallel(word) or "world" in word for word in words(node))
+
+
 def _weakened(both: Both, old: Check, new: Check, uses: Uses) -> Iterator[Verdict]:
-    if not _as_before(old, uses):
+    if not _as_before(old, uses) or (new.firm and not _is_law(old)):
         return
     more = [condition for condition in new.holds if condition.key not in old.key]
     around = [condition for condition in new.under if condition.key not in _under(old)]
@@ -197,6 +220,7 @@ def _verdict(both: Both, check: Check, how: str, span: Span, related: tuple[Rela
         span=span,
         related=related,
         fix=Fix("Leave the check, or put the one that holds now in its place."),
+        severity=None if _is_law(check) else Severity.INFO,
         confidence=Confidence.MEDIUM,
         subject=check.text,
         scope=both.after.qualname,
