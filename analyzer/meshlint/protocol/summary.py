@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from typing import Any, TypeVar
 
 from meshlint.mesh.gate import Expr, Origin, Values
+from meshlint.mesh.group import WORLD, Group
 from meshlint.mesh.term import Nil, Terms, count
 from meshlint.mesh.term import Node as Term
 from meshlint.models import names as known
@@ -24,7 +25,8 @@ from meshlint.protocol.facts import COLLECTIVE, YIELD, Definition, Node, Param, 
 from meshlint.protocol.frame import Frame
 from meshlint.protocol.items import Goals, build
 from meshlint.protocol.link import Linker, Target
-from meshlint.protocol.values import ClassKey, Config, Domain, Func, Instance, Klass, Sized, V
+from meshlint.protocol.sources import Source, sources_of
+from meshlint.protocol.values import ClassKey, Config, Domain, Func, Grp, Instance, Klass, Sized, V
 from meshlint.protocol.walk import Walker
 from meshlint.records import dataclass
 
@@ -108,6 +110,7 @@ class Engine:
     """What is being worked out."""
     _depth: int = 0
     _free: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
+    _sources: dict[tuple[str, int], tuple[Source, ...]] = field(default_factory=dict)
 
     @property
     def domain(self) -> Domain:
@@ -491,7 +494,25 @@ class Engine:
             frame.env[param.name] = value if value.text else replace(value, text=param.name)
             if value.phi is not None:
                 frame.joins.add(param.name)
+        self._make_members(frame)
         return frame
+
+    def _make_members(self, frame: Frame) -> None:
+        """Take parameters of which nothing is known, and that are sources of events on a group, for its first rank."""
+        key = (frame.path, frame.definition.index)
+        if key not in self._sources:
+            self._sources[key] = sources_of(self, frame.path, frame.definition)
+        for name, node in self._sources[key]:
+            value = frame.env.get(name)
+            if value is None or value.data is not None or not self._says_nothing(value):
+                continue
+            given = None if node is None else Walker(self, frame).eval(node)
+            if given is None or (given.expr.op == "lit" and given.expr.args[0] is None):
+                group: Group | None = WORLD
+            else:
+                group = given.data.group if isinstance(given.data, Grp) else self.domain.group_of(given)
+            if group is not None:
+                frame.env[name] = self.domain.of(self.values.global_rank(group, 0), text=value.text)
 
     def _is_group(self, func: Func, param: Param) -> bool:
         """Say whether an argument is kept for being one group among others, if there are not too many already."""
