@@ -80,7 +80,9 @@ def test_the_side_before_is_judged_only_where_there_is_something_to_compare(
     from meshlint.engine import change
 
     real = change.judged
-    monkeypatch.setattr(change, "judged", lambda scope, options: judged.append(scope.named) or real(scope, options))
+    monkeypatch.setattr(
+        change, "judged", lambda scope, *more, **keep: judged.append(scope.named) or real(scope, *more, **keep)
+    )
     (checkout / "README.md").write_text("words\n")
     git(checkout, "add", ".")
     meshlint("check", "--diff", "HEAD")

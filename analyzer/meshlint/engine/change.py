@@ -68,16 +68,29 @@ def _caused(scope: Scope, options: Options, patch: Patch, contents: Mapping[str,
     """Judge the side after, and the one before only where there is something to compare."""
     from meshlint.engine.change_rules import Sides, with_changes
 
-    now, then = _touched(scope, patch.paths), _touched(_before(scope, contents), contents)
-    report = judged(now, options)
+    now, then = _with_readers(_touched(scope, patch.paths), _touched(_before(scope, contents), contents), options)
+    report = judged(now, options, keep=False)
     fresh: list[Finding] = []
     if report.findings:
-        before = judged(then, replace(options, tick=None))
+        before = judged(then, replace(options, tick=None), keep=False)
         fresh = list(_fresh(report.findings, before.findings, patch, _lines(scope, contents)))
     failures = list(report.failures)
     fresh = with_changes(fresh, Sides(then, now, patch), options, failures)
     told = [_inside(_placed(finding, patch), patch) for finding in fresh if _within(finding, patch, mode)]
     return replace(report, findings=tuple(sorted(told, key=lambda f: f.sort_key)), failures=tuple(failures))
+
+
+def _with_readers(now: Scope, then: Scope, options: Options) -> tuple[Scope, Scope]:
+    """Look once, for both sides, for the files that could read a changed one: other files are the same on both."""
+    from meshlint.engine import readers
+
+    both = replace(now, named=now.named | then.named)
+    begun = readers.begin(both)
+    from meshlint.engine.whole import choose  # what judges is imported and chosen while git searches
+
+    choose(options)
+    found = readers.readers(both, Tree(now.root, now.roots), begun) if both.named else ()
+    return replace(now, readers=found), replace(then, readers=found)
 
 
 def diff_since(base: str, cwd: Path) -> str | None:

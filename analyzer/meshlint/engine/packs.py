@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,14 @@ class Pack:
 
 def packs() -> list[Pack]:
     """Give the packs, our own first; of a distribution that is installed twice the first on the path counts."""
-    found = {pack: None for folder in sys.path for pack in _of_folder(folder or ".")}
-    return sorted(found, key=lambda pack: (pack.name != "meshlint", pack.name, pack.value))
+    return list(_packs(tuple(sys.path)))
+
+
+@cache
+def _packs(path: tuple[str, ...]) -> tuple[Pack, ...]:
+    """A process asks several times, and nothing is installed meanwhile."""
+    found = {pack: None for folder in path for pack in _of_folder(folder or ".")}
+    return tuple(sorted(found, key=lambda pack: (pack.name != "meshlint", pack.name, pack.value)))
 
 
 def _of_folder(folder: str) -> Iterator[Pack]:

@@ -22,9 +22,12 @@ def check(paths: Sequence[str], options: Options) -> Report:
     return with_sources(scope, judged(scope, options))
 
 
-def judged(scope: Scope, options: Options) -> Report:
-    """Judge a scope, or take the report of an equal run out of the cache; raises UsageError."""
-    where = _key(scope, options) if options.cache else None
+def judged(scope: Scope, options: Options, keep: bool = True) -> Report:
+    """Judge a scope, or take the report of an equal run out of the cache; raises UsageError.
+
+    Without `keep` the report is neither looked for nor kept: a change is seldom judged twice.
+    """
+    where = _key(scope, options) if options.cache and keep else None
     report = _cached(where, scope)
     if report is None:
         from meshlint.engine.whole import check_scope

@@ -47,7 +47,7 @@ class Outcome:
 
 def check_scope(scope: Scope, options: Options) -> tuple[Report, frozenset[str]]:
     """Judge what is in scope; give the report, and every path that was looked at. Raises UsageError."""
-    begun = readers.begin(scope)
+    begun = readers.begin(scope) if scope.readers is None else None
     try:
         rules, notes = choose(options)
         context = gather.context_of(scope, options)
@@ -149,7 +149,9 @@ def _check_launches(
     """
     if not rules.about_launches():
         return frozenset()
-    more = readers.readers(scope, context.tree, begun) if scope.named else ()
+    more = scope.readers
+    if more is None:
+        more = readers.readers(scope, context.tree, begun) if scope.named else ()
     wide = replace(scope, asked=tuple(sorted({*scope.asked, *more})))
     entries = list(enumerate(gather.entries(wide, context, outcome.failures, options.tick)))
     active = rules.launch_rules()

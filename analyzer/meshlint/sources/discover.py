@@ -54,6 +54,8 @@ class Scope:
     """Python files to look for faults of the program in; None for those among `asked`."""
     replaced: Mapping[str, str | None] = field(default_factory=dict)
     """Files to read as something else than they are, as in `Tree`."""
+    readers: tuple[str, ...] | None = None
+    """Files that could read a named one, where they are looked for already (see `meshlint.engine.readers`)."""
 
 
 @dataclass(slots=True)
