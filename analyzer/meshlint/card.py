@@ -76,7 +76,7 @@ class Step:
     """One optimizer step: samples in all, of a micro-batch, replicas, and micro-batches that each of them runs.
 
     Micro-batches that are cut by tokens have no number of samples, and their `count` hangs on the data; `tokens` is
-    then the most that one holds on a rank, where that is given. `replicas` is None where the ranks are not known.
+    then the most that one holds, over all its cp ranks, where that is given. `replicas` is None where dp is not known.
     """
 
     samples: int

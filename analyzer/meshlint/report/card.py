@@ -115,6 +115,7 @@ def unjudged(card: Card, all_of_them: bool = False) -> Iterator[str]:
 def role_rows(role: RoleCard, home: str = "") -> list[tuple[str, str]]:
     """Give what a card says of a role, as label and text; places in the file `home` are told by their line."""
     open_: dict[str, None] = {}
+    seen = {item.reason for item in role.ranks}
 
     def lines(line: Line, text: Callable[[Item], str]) -> Iterator[str]:
         """Tell each item of a line; one without data says nothing, one that may be overridden gets a star."""
@@ -128,9 +129,9 @@ def role_rows(role: RoleCard, home: str = "") -> list[tuple[str, str]]:
             yield f"{text(item)}{_where(item, home)}{_on(item)}"
 
     rows = [("ranks", text) for text in lines(role.ranks, lambda item: f"{item.data}{_star(item)}")]
-    rows += [("grid", text) for text in _grid(role)]
-    rows += [("experts", text) for text in _experts(role)]
-    rows += [("groups", text) for text in _groups(role)]
+    rows += [("grid", text) for text in _grid(role, seen)]
+    rows += [("experts", text) for text in _experts(role, seen)]
+    rows += [("groups", text) for text in _groups(role, seen)]
     rows += [("layers", text) for text in lines(role.stages, layers)]
     rows += [("batch", text) for text in lines(role.step, step)]
     rows += [("length", text) for text in lines(role.length, lambda item: _tokens(item, role.sizes["cp"]))]
@@ -177,11 +178,11 @@ SHOWN = ("tp", "cp", "dp", "pp")
 EXPERT = ("etp", "ep", "edp")
 
 
-def _grid(role: RoleCard) -> Iterator[str]:
+def _grid(role: RoleCard, seen: set[str]) -> Iterator[str]:
     order = " ".join(str(item.data) for item in role.order if item.known)
     kept = "-".join(word for word in order.split("-") if word != "ep") if " " not in order else order
     yield f"{product(role.sizes, SHOWN)}  ({kept}, the first varies fastest){_beside(role)}"
-    yield from _why(role.sizes, (*SHOWN, "vpp", "sp"))
+    yield from _why(role.sizes, (*SHOWN, "vpp", "sp"), seen)
 
 
 def _beside(role: RoleCard) -> str:
@@ -191,14 +192,14 @@ def _beside(role: RoleCard) -> str:
     return f", {', '.join(more)}" if more else ""
 
 
-def _experts(role: RoleCard) -> Iterator[str]:
+def _experts(role: RoleCard, seen: set[str]) -> Iterator[str]:
     if all(item.known and item.data is None for item in role.sizes["ep"]):
         return
     if not any(item.known for item in role.sizes["ep"]):
-        yield from _why(role.sizes, ("ep",))
+        yield from _why(role.sizes, ("ep",), seen)
         return
     yield product(role.sizes, (*EXPERT, "pp"))
-    yield from _why(role.sizes, EXPERT)
+    yield from _why(role.sizes, EXPERT, seen)
 
 
 def product(sizes: Mapping[str, Line], names: Sequence[str]) -> str:
@@ -210,32 +211,30 @@ def _size(line: Line) -> str:
     return " or ".join(f"{item.data}{_star(item)}" if item.known else "?" for item in line)
 
 
-def _why(sizes: Mapping[str, Line], names: Sequence[str]) -> Iterator[str]:
-    """Say why sizes are not known, each reason once."""
-    told_of: dict[str, list[str]] = {}
+def _why(sizes: Mapping[str, Line], names: Sequence[str], seen: set[str]) -> Iterator[str]:
+    """Say why sizes are not known, each reason once on a card."""
+    reasons: dict[str, list[str]] = {}
     for name in names:
         for item in sizes[name]:
-            if not item.known:
-                told_of.setdefault(f"{clean(item.reason)}{_on(item)}", []).append(name)
-    for reason, mine in told_of.items():
+            if not item.known and item.reason not in seen:
+                reasons.setdefault(f"{clean(item.reason)}{_on(item)}", []).append(name)
+    seen.update(item.reason for name in names for item in sizes[name])
+    for reason, mine in reasons.items():
         yield reason if AMISS in reason else f"{', '.join(mine)} unknown: {reason}"
 
 
-def _groups(role: RoleCard) -> Iterator[str]:
-    rows: list[Group] = []
-    reasons: list[str] = []
-    told_of = {clean(item.reason) for line in role.sizes.values() for item in line if not item.known}
-    for line in (role.groups, role.expert_groups):
-        for item in line:
-            if not item.known and clean(item.reason) not in told_of:
-                reasons.append(f"{_unknown(item)}{_on(item)}")
-                told_of.add(clean(item.reason))
-            rows += item.data or () if item is line[0] else ()
+def _groups(role: RoleCard, seen: set[str]) -> Iterator[str]:
+    """Give the table of the groups; where they hang on open versions, that of the first."""
+    lines = (role.groups, role.expert_groups)
+    rows: list[Group] = [group for line in lines for group in line[0].data or ()]
     yield from table(rows)
-    for line in (role.groups, role.expert_groups):
+    for line in lines:
         if len(line) > 1 and line[0].known:
             yield f"as on {clean(line[0].versions)}; other on {'; '.join(clean(item.versions) for item in line[1:])}"
-    yield from reasons
+    for item in (item for line in lines for item in line):
+        if not item.known and item.reason not in seen:
+            seen.add(item.reason)
+            yield f"{_unknown(item)}{_on(item)}"
     if rows and all(group.nodes is None for group in rows):
         yield from (f"nodes unknown: {clean(item.reason)}" for item in role.per_node[:1] if not item.known)
 
@@ -269,17 +268,19 @@ def members(ranks: Sequence[int]) -> str:
 
 
 def layers(item: Item) -> str:
-    """Write the layers of stages: `32 = 4 stages of 8`, or stage by stage where they differ."""
+    """Write the layers of stages: `32 = 4 stages of 8`, or `31 = stages 0-2: 8 each, stage 3: 7`."""
     held: Sequence[Stage] = item.data
     whole = f"{sum(stage.layers for stage in held)}{_star(item)}"
     if len(held) == 1:
         return f"{whole} on one stage{_ends(held[0])}"
     if len({(stage.chunks, stage.beside) for stage in held}) == 1:
         return f"{whole} = {len(held)} stages of {_stage(held[0])}"
-    parts = []
+    parts, at = [], 0
     for key, run in groupby(held, key=lambda stage: (stage.chunks, stage.beside)):
-        times, text = len(list(run)), _stage(Stage(*key))
-        parts.append(f"{times} x {text}" if times > 1 else text)
+        last = at + len(list(run)) - 1
+        where = f"stage {at}" if last == at else f"stages {at}-{last}"
+        parts.append(f"{where}: {_stage(Stage(*key))}{' each' if last > at else ''}")
+        at = last + 1
     return f"{whole} = {', '.join(parts)}"
 
 
@@ -302,7 +303,7 @@ def step(item: Item) -> str:
     samples = f"{cut.samples}{_star(item)} samples a step"
     replicas = cut.replicas if cut.replicas is not None else "?"
     if cut.by_tokens:
-        most = f", at most {cut.tokens} a rank" if cut.tokens is not None else ""
+        most = f" (at most {cut.tokens} each)" if cut.tokens is not None else ""
         return f"{samples}, over dp {replicas} in micro-batches cut by tokens{most}: how many hangs on the data"
     number = plural(cut.count, "micro-batch", "micro-batches") if cut.count is not None else "? micro-batches"
     return f"{samples} = {number} x {cut.micro} x dp {replicas}"

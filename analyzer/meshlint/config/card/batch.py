@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meshlint.card import Item, Step
 from meshlint.config.batches import GLOBAL, MICRO
-from meshlint.config.card.ranks import SENTENCE, noted, places, replicas, unless
+from meshlint.config.card.ranks import CP, SENTENCE, noted, places, replicas, unless
 from meshlint.config.effective import EffectiveConfig, Unjudged
 from meshlint.config.parse import as_int
 from meshlint.config.sizes import positive
@@ -20,14 +20,13 @@ def step(config: EffectiveConfig) -> Item:
         return Item()
     _same_each_step(config)
     samples, note, values = _samples(config)
-    dp, why = _replicas(config)
+    dp = _replicas(config)
     if config.data("dynamic_batch_size") or _packs_micro_batches(config):
-        most = config.value("max_tokens_per_gpu").data
-        found = Step(samples, None, dp, None, by_tokens=True, tokens=most if isinstance(most, int) else None)
-        return _told(found, noted(note, why), values)
+        found = Step(samples, None, dp, None, by_tokens=True, tokens=_tokens(config))
+        return _told(found, note, values)
     micro, its = _micro(config)
     if dp is None:
-        return _told(Step(samples, micro, None, None), noted(note, why), (*values, its))
+        return _told(Step(samples, micro, None, None), note, (*values, its))
     unit = micro * dp
     if config.data("decrease_batch_size_if_needed") and samples > unit and samples % unit:
         note, samples = noted(note, f"rounded down from {samples}"), samples // unit * unit
@@ -36,17 +35,29 @@ def step(config: EffectiveConfig) -> Item:
     return _told(Step(samples, micro, dp, samples // unit), note, (*values, its))
 
 
+def _tokens(config: EffectiveConfig) -> int | None:
+    """Give the most tokens of a micro-batch that is cut by tokens; None where that is not known.
+
+    verl and slime count them by the rank, so that those of a cp group come together (verl 1dda039b9
+    workers/engine/utils.py:111; slime utils/dp_schedule.py:120); NeMo-RL counts the micro-batch.
+    """
+    most, cp = config.value("max_tokens_per_gpu").data, config.value(CP).data
+    if not isinstance(most, int) or not isinstance(cp, int):
+        return None
+    return most if config.framework.name == "nemo-rl" else most * cp
+
+
 def _told(found: Step, note: str, values: tuple[Value, ...]) -> Item:
     written = tuple(dict.fromkeys(place for value in values for place in places(value)))
     return Item(found, note=note, written=written, unless=unless(*values))
 
 
-def _replicas(config: EffectiveConfig) -> tuple[int | None, str]:
-    """Give the data parallel size, or the reason why it is not known."""
+def _replicas(config: EffectiveConfig) -> int | None:
+    """Give the data parallel size; None where it is not known, which the card says of the size itself."""
     try:
-        return replicas(config), ""
-    except Unjudged as stop:
-        return None, f"dp unknown: {stop.reason}"
+        return replicas(config)
+    except Unjudged:
+        return None
 
 
 def _same_each_step(config: EffectiveConfig) -> None:
