@@ -42,7 +42,12 @@ OPEN_FILES = ("nemo-rl-yaml", "verl-yaml")
 
 def smaller_divisors(count: int, size: int) -> str:
     """Give the sizes below `size` that divide `count`, for a sentence."""
-    return ", ".join(str(smaller) for smaller in range(1, min(size, LARGEST)) if count % smaller == 0)
+    return ", ".join(map(str, divisors(count, size)))
+
+
+def divisors(count: int, below: int) -> list[int]:
+    """Give the sizes below one that divide a count, as far as advice looks."""
+    return [size for size in range(1, min(below, LARGEST)) if count % size == 0]
 
 
 @dataclass(frozen=True, slots=True)

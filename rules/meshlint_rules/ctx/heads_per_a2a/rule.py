@@ -118,7 +118,7 @@ def _verdict(config: EffectiveConfig, comm: str, degree: int, have: str, count: 
 
 def _advice(cp: int, count: int, *, levels: bool) -> str:
     """Name what works here: the two levels only where their groups are built, and they take the sequences."""
-    fits = max((n for n in range(2, min(cp, count) + 1) if cp % n == 0 and count % n == 0), default=1)
+    fits = gcd(cp, count)
     if fits == 1:
         return "Set cp_comm_type to p2p: no a2a degree fits these heads."
     if fits == cp:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from meshlint.config.sizes import (
     ENCODER_APART,
     EXPERT_SHARDS,
-    LARGEST,
     WEIGHT_SHARDS,
     data_parallel,
+    divisors,
     grows,
     launched,
     on_nodes,
@@ -113,7 +113,7 @@ def _verdict(config: EffectiveConfig, ranks: int, grid: int, sizes: tuple[int, i
 
 
 def _fix(config: EffectiveConfig, ranks: int, others: int, ep: int) -> str:
-    fitting = [str(size) for size in range(1, min(ep, LARGEST)) if ranks % (size * others) == 0]
+    fitting = [str(size) for size in divisors(ranks // others, ep)] if ranks % others == 0 else []
     more = f"launch a multiple of {others * ep} ranks"
     if fitting:
         return f"Set {EP} to {' or '.join(fitting)}, or {more}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlint.config.sizes import positive, smaller_divisors
+from meshlint.config.sizes import LARGEST, positive, smaller_divisors
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict, Window
 
 STAGES_CHECKED = Window(
@@ -47,7 +47,8 @@ class LayersPerStage(LaunchRule):
     ## What it does
 
     Finds `num_layers` (and the embedding and the loss, where they count as layers) that is not a multiple of pp, or of
-    pp * vpp. Where the first or the last stage has a number of its own, the layers between have to come out even.
+    pp * vpp. Where the first or the last stage has a number of its own, the layers between have to come out even;
+    a single stage that has both builds the last's.
     Models whose stages are written out (a pipeline layout, a hybrid pattern), encoder-decoder models, and AReaL, which
     lays out the stages itself, are left out.
 
@@ -252,7 +253,9 @@ def _fitting(layers: int, stages: int, ends: list[tuple[str, int]]) -> str:
     name, count = ends[-1]
     rest = layers - sum(other for _, other in ends[:-1])
     fitting = [
-        n for n in range(1, rest + 1) if (rest - n == 0) == (stages == 0) and (not stages or (rest - n) % stages == 0)
+        n
+        for n in range(max(1, count - LARGEST), min(rest, count + LARGEST) + 1)
+        if (rest - n == 0) == (stages == 0) and (not stages or (rest - n) % stages == 0)
     ]
     near = sorted(sorted(fitting, key=lambda n: (abs(n - count), n))[:3])
     return (

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from meshlint.config.sizes import (
     EXPERT_SHARDS,
-    LARGEST,
     data_parallel,
+    divisors,
     launched,
     positive,
     replica,
@@ -93,7 +93,7 @@ class OptimizerInstances(LaunchRule):
 
 
 def _verdict(config: EffectiveConfig, count: int, shared: int, words: str, fields: tuple[str, ...]) -> Verdict:
-    fitting = [str(size) for size in range(1, min(count, LARGEST)) if shared % size == 0]
+    fitting = [str(size) for size in divisors(shared, count)]
     return Verdict(
         f"{COUNT} = {count} does not divide {words} = {shared}: megatron-core asserts it when it builds the process "
         "groups, and every rank stops.",

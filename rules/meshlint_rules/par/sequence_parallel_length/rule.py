@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import lcm
 
 from meshlint.config.sizes import positive
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict
@@ -61,7 +62,7 @@ class SequenceParallelLength(LaunchRule):
         tp, cp, seq = positive(config, TP), positive(config, CP), positive(config, "seq_length")
         if seq % cp or (seq // cp) % tp == 0 or config.data("packed_sequences"):
             return
-        unit = tp * cp if cp == 1 else _common(2 * cp, tp * cp)
+        unit = tp * cp if cp == 1 else lcm(2 * cp, tp * cp)
         lower, upper = seq // unit * unit, (seq // unit + 1) * unit
         length = f"seq_length / {CP} = {seq} / {cp} = {seq // cp}" if cp > 1 else f"seq_length = {seq}"
         yield Verdict(
@@ -77,11 +78,6 @@ class SequenceParallelLength(LaunchRule):
 def _varies(config: EffectiveConfig) -> bool:
     """Say whether another length than `seq_length` reaches the layers: an encoder's, or one for each micro-batch."""
     return bool(config.data("variable_seq_lengths")) or config.launch.find("decoder_seq_length") is not None
-
-
-def _common(one: int, other: int) -> int:
-    """Give the least number that both divide."""
-    return next(one * times for times in range(1, other + 1) if one * times % other == 0)
 
 
 RULE = SequenceParallelLength
