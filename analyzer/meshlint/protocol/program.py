@@ -12,8 +12,9 @@ from meshlint.models.registry import Models
 from meshlint.protocol.cone import ConeLinker
 from meshlint.protocol.facts import FileFacts, read
 from meshlint.protocol.link import Linker
+from meshlint.protocol.pytests import is_test
 from meshlint.protocol.summary import Engine
-from meshlint.protocol.verdict import CodeFault, Part, Units, Verdicts, is_test, merged
+from meshlint.protocol.verdict import CodeFault, Part, Units, Verdicts, merged
 from meshlint.records import dataclass
 
 __all__ = ["CodeFault", "Program", "facts_of", "user_models"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from meshlint.protocol.facts import ClassFacts, Definition, FileFacts, Node, dotted
-from meshlint.protocol.forwarding import calls
+from meshlint.protocol.facts import ClassFacts, Definition, FileFacts, Node, calls, dotted
 from meshlint.records import dataclass
 
 BEFORE = ("setup_method", "setup_class", "setup_module", "setup", "setUp", "setUpClass", "setup_function")
@@ -31,6 +30,12 @@ class Test:
             if name in methods:
                 yield self.facts.definitions[methods[name]]
         yield from (d for d in self.facts.definitions if d.owner < 0 and d.parent == 0 and d.name in names)
+
+
+def is_test(path: str) -> bool:
+    """Say whether a file holds tests: it is not judged by itself."""
+    parts = path.split("/")
+    return any(p in ("tests", "test", "unit_tests", "testing") for p in parts[:-1]) or parts[-1].startswith("test_")
 
 
 def is_test_file(path: str) -> bool:

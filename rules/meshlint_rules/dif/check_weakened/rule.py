@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from meshlint.protocol.checks import Check, checks, without_checks
 from meshlint.protocol.guards import words
-from meshlint.protocol.verdict import is_test
+from meshlint.protocol.pytests import is_test
 from meshlint.rule import Confidence, Fix, Outcome, ProgramChangeRule, Reference, Related, Severity, Span, Verdict
 
 if TYPE_CHECKING:

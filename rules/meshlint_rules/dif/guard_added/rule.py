@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from meshlint.models.names import is_group
-from meshlint.protocol.facts import COLLECTIVE, Definition, Node, dotted
-from meshlint.protocol.forwarding import calls
+from meshlint.protocol.facts import COLLECTIVE, Definition, Node, calls, dotted
 from meshlint.protocol.guards import Condition, Guarded, bare, guarded_calls, words
-from meshlint.protocol.verdict import is_test
+from meshlint.protocol.pytests import is_test
 from meshlint.rule import Confidence, Fix, Outcome, ProgramChangeRule, Reference, Related, Severity, Span, Verdict
 
 if TYPE_CHECKING:

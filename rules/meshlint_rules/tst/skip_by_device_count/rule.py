@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from meshlint.protocol.facts import Definition, Node, dotted
-from meshlint.protocol.forwarding import calls
+from meshlint.protocol.facts import Definition, Node, calls, dotted
 from meshlint.protocol.guards import words
 from meshlint.protocol.pytests import BEFORE, Test, is_test_file, reached, tests_of
 from meshlint.rule import Fix, Outcome, ProgramRule, Reference, Related, Severity, Span, Verdict
