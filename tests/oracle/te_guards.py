@@ -146,7 +146,7 @@ GUARDS = (
     Guard("sink-packed-cudnn", "an attention sink, packed (THD), cuDNN before 9.18", STOPS,
           _refuse(ENTRY, "softmax_type", "vanilla", "qkv_format", "thd", "get_cudnn_version")),
     Guard("sink-fp8", "an attention sink, FP8 attention", STOPS,
-          _refuse(ENTRY, "softmax_type", "vanilla", "fp8_dpa")),
+          _refuse(ENTRY, "softmax_type", "vanilla", "fp8_dpa"), ("CTX008",)),
     Guard("exchange", "an exchange of another name than p2p, all_gather, a2a, a2a+p2p (1.11: the first three)",
           "ValueError in the first forward",
           (Shape(FORWARD, "raise", ("cp_comm_type", "Unsupported"), ENTRY),), ("CTX002",)),

@@ -80,6 +80,8 @@ def test_a_statement_stands_on_one_side_of_the_edge(proof: Proof, read: Read) ->
 FOLLOWS: Mapping[tuple[str, str], str] = {
     ("CTX004", "ASSERTS"): "window",
     ("CTX005", "SINKS"): "sink",
+    ("CTX005", "PACKED"): "sink-packed",
+    ("CTX008", "SINK"): "sink-fp8",
     ("CTX008", "PACKED"): "fused-fp8-packed",
     ("CTX008", "CUSTOM"): "custom-recipe",
     ("CTX008", "MLA"): "fused-mla-fp8",

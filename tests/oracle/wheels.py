@@ -65,7 +65,7 @@ ENGINE = tuple(
     )
 )  # fmt: skip
 BRIDGE = tuple(Wheel("megatron-bridge", version) for version in ("0.1.0rc4", "0.2.0rc6", "0.3.0", "0.3.1", "0.4.0"))
-VERL = (Wheel("verl", "0.8.0"), Wheel("verl", "0.9.0"))
+VERL = tuple(Wheel("verl", version) for version in ("0.7.1", "0.8.0", "0.9.0"))
 WHEELS = (*CORE, *ENGINE, *BRIDGE, *VERL)
 
 

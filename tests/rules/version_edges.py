@@ -269,6 +269,14 @@ EDGES = (
         fields={**CP, "dynamic_context_parallel": True, "packed_sequences": True, "max_seqlen_per_dp_cp_rank": 0},
     ),
     Edge(
+        "HCP008",
+        hcp008.DYNAMIC_LENGTH,
+        "crash-start",
+        framework="verl",
+        keys={"actor_rollout_ref.actor.strategy": "megatron"},
+        fields={**CP, "dynamic_context_parallel": True, "packed_sequences": True},
+    ),
+    Edge(
         "HCP009",
         hcp009.CLEARS,
         "wrong",
@@ -278,6 +286,13 @@ EDGES = (
     ),
     Edge("CTX004", ctx004.ASSERTS, "crash-late", fields={**CP, "window_size": (128, 0)}),
     Edge("CTX005", ctx005.SINKS, "crash-late", fields={**CP, "softmax_type": "learnable"}),
+    Edge(
+        "CTX005",
+        ctx005.PACKED,
+        "crash-late",
+        fields={**PACKED, "cp_comm_type": ("a2a",), "softmax_type": "learnable"},
+    ),
+    Edge("CTX008", ctx008.SINK, "crash-late", fields={**FP8, "softmax_type": "learnable"}),
     Edge("CTX008", ctx008.PACKED, "crash-late", fields={**FP8, "packed_sequences": True}),
     Edge("CTX008", ctx008.CUSTOM, "crash-late", fields={**FP8, "fp8_recipe": "custom"}),
     Edge("CTX008", ctx008.MLA, "crash-late", fields={**FP8, "multi_latent_attention": True}),

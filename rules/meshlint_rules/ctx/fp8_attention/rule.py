@@ -31,6 +31,14 @@ MLA = Window(
     source="transformer_engine/pytorch/attention/dot_product_attention/utils.py:611 at v2.5, :832 at v2.14; before it "
     "for any MLA, :611 at v2.4",
 )
+SINK = Window(
+    TE,
+    since="2.8",
+    until="2.15",
+    says="an attention sink is refused with FP8 attention under context parallelism",
+    source="transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py:3755 at v2.8, :4080 at "
+    "v2.14; not there at v2.15",
+)
 
 
 class Fp8Attention(LaunchRule):
@@ -39,8 +47,8 @@ class Fp8Attention(LaunchRule):
     ## What it does
 
     With cp > 1 and FP8 attention (`fp8_dot_product_attention`, or `fp8_multi_head_attention`, under an FP8 format),
-    finds what leaves no attention backend: `attention_backend` flash, packed sequences, MLA, a custom FP8 recipe, each
-    on the versions where it does.
+    finds what leaves no attention backend: `attention_backend` flash, packed sequences, MLA, an attention sink, a
+    custom FP8 recipe, each on the versions where it does.
 
     ## Why this is bad
 
@@ -69,7 +77,7 @@ class Fp8Attention(LaunchRule):
     code = "CTX008"
     slug = "fp8-attention"
     outcomes = (Outcome.CRASH_LATE,)
-    windows = (PACKED, CUSTOM, MLA)
+    windows = (PACKED, CUSTOM, MLA, SINK)
     references = (
         Reference("transformer_engine/pytorch/attention.py:538 at v1.12; .../utils.py:1090 at v2.18: FlashAttention"),
         Reference("megatron/core/models/common/language_module/language_module.py:112 at core_v0.16.1: flash only"),
@@ -100,6 +108,7 @@ _ADVICE = {
     "attention_backend": "Set attention_backend to fused or auto, or turn FP8 attention off.",
     "fp8_recipe": "Use the delayed, tensorwise or mxfp8 recipe, or turn FP8 attention off.",
     "packed_sequences": "Use Transformer Engine 2.19 or newer, or turn FP8 attention off.",
+    "softmax_type": "Use Transformer Engine 2.15 or newer, or turn FP8 attention off.",
     "multi_latent_attention": "Use Transformer Engine 2.15 or newer, or turn FP8 attention off.",
 }
 
@@ -119,6 +128,8 @@ def _blocked(config: EffectiveConfig) -> tuple[str, str]:
         return "packed_sequences", "that is dropped for packed (THD) sequences from Transformer Engine 2.15 to 2.18"
     if config.data("multi_latent_attention") and config.within(MLA):
         return "multi_latent_attention", "that is dropped for MLA before Transformer Engine 2.15"
+    if config.within(SINK) and config.data("softmax_type") not in (None, "vanilla"):
+        return "softmax_type", "an attention sink is refused with it before Transformer Engine 2.15"
     return "", ""
 
 

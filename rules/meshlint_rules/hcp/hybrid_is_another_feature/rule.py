@@ -17,7 +17,14 @@ DYNAMIC_CHECKS = Window(
     "verl",
     since="0.9",
     says="the engine refuses what dynamic context parallelism cannot do",
-    source="verl/workers/engine/megatron/transformer_impl.py:111-130 at v0.9.0; at v0.8.0 the option alone is there",
+    source="verl/workers/engine/megatron/transformer_impl.py:111-130 at v0.9.0; at v0.8.0 a length alone is "
+    "asked for",
+)
+DYNAMIC_LENGTH = Window(
+    "verl",
+    since="0.8",
+    says="the engine asserts that dynamic context parallelism has a max_seqlen_per_dp_cp_rank",
+    source="verl/workers/engine/megatron/transformer_impl.py:149 at v0.8.0; no such option at v0.7.1",
 )
 
 
@@ -61,7 +68,7 @@ class HybridIsAnotherFeature(LaunchRule):
     code = "HCP008"
     slug = "hybrid-is-another-feature"
     outcomes = (Outcome.CRASH_START, Outcome.CRASH_LATE, Outcome.IGNORED)
-    windows = (HYBRID, DYNAMIC_CHECKS)
+    windows = (HYBRID, DYNAMIC_CHECKS, DYNAMIC_LENGTH)
     references = (
         Reference("megatron/training/arguments.py:918-923 at core_v0.16.1: the exclusions on the command line"),
         Reference("megatron/core/transformer/multi_latent_attention.py:533 at core_v0.16.1: MLA"),
@@ -124,13 +131,16 @@ def _hybrid(config: EffectiveConfig) -> Iterator[Verdict]:
 
 
 def _dynamic(config: EffectiveConfig) -> Iterator[Verdict]:
-    if "verl" not in config.framework.libraries or not config.within(DYNAMIC_CHECKS):
+    if "verl" not in config.framework.libraries or not config.within(DYNAMIC_LENGTH):
         return
     option = "dynamic_context_parallel"
     most = config.data("max_seqlen_per_dp_cp_rank")
-    if not isinstance(most, int) or most <= 0:
+    checks = config.within(DYNAMIC_CHECKS)
+    if most is None or (checks and (not isinstance(most, int) or most <= 0)):
         given = "no max_seqlen_per_dp_cp_rank" if most is None else f"max_seqlen_per_dp_cp_rank {most}"
         yield _excluded(config, option, "max_seqlen_per_dp_cp_rank", f"{given}; set a number above 0")
+    if not checks:
+        return
     if config.data("packed_sequences") is False:
         yield _excluded(config, option, "packed_sequences", "padded batches; set use_remove_padding")
     vpp = config.data("virtual_pipeline_model_parallel_size")
