@@ -137,6 +137,13 @@ def test_layers_of_each_stage(meshlint: CommandLine, flags: tuple[str, ...], hel
     assert [stage["chunks"] for stage in one["stages"]["value"]] == held
 
 
+def test_one_stage_that_is_first_and_last_builds_the_layers_of_the_last(meshlint: CommandLine) -> None:
+    ends = ("--decoder-first-pipeline-num-layers 6", "--decoder-last-pipeline-num-layers 10")
+    assert role(meshlint, script(*ends))["stages"]["unknown"] == "16 layers do NOT FIT: the one stage builds 10"
+    ends = ("--decoder-last-pipeline-num-layers 16",)
+    assert role(meshlint, script(*ends))["stages"]["value"][0]["chunks"] == [16]
+
+
 def test_a_layout_says_what_stands_beside_the_layers(meshlint: CommandLine) -> None:
     layout = "--pipeline-model-parallel-layout 'Et*5|t*5|t*6|mL'"
     one = role(meshlint, script("--pipeline-model-parallel-size 4", "--mtp-num-layers 1", layout))

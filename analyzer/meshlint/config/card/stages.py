@@ -88,6 +88,8 @@ def _uneven(config: EffectiveConfig, pp: int) -> list[Stage]:
     """Give the first and the last stage their own layers, the others equal ones (transformer_block.py:103-146)."""
     layers, first, last = positive(config, LAYERS), config.data(FIRST), config.data(LAST)
     ends = [number for number in (first, last) if isinstance(number, int)]
+    if pp == 1:
+        return [_alone(layers, ends[-1])]
     middle, between = layers - sum(ends), pp - len(ends)
     if between < 0 or middle < 0 or (between and middle % between) or (not between and middle):
         raise Unjudged(
@@ -96,6 +98,13 @@ def _uneven(config: EffectiveConfig, pp: int) -> list[Stage]:
     held = [middle // between] * between if between else []
     held = [*([first] if first is not None else []), *held, *([last] if last is not None else [])]
     return [Stage(_chunks(config, number)) for number in held]
+
+
+def _alone(layers: int, number: int) -> Stage:
+    """Give the one stage, which is the last and then builds the last's layers, else the first's."""
+    if number != layers:
+        raise Unjudged(SENTENCE, f"{layers} layers do NOT FIT: the one stage builds {number}")
+    return Stage((number,))
 
 
 def _even(config: EffectiveConfig, pp: int) -> list[Stage]:
