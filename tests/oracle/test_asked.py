@@ -53,7 +53,10 @@ def answers() -> prove.Answers:
             Wheel("megatron-core", tree.removeprefix("megatron-core-")).of(Path(folder))
     except FileNotFoundError as error:
         pytest.skip(str(error))
-    return prove.ask(asked, Path(folder), TORCH)
+    given = prove.ask(asked, Path(folder), TORCH)
+    if any("einops is not installed" in answer["error"] for answer in given.values()):
+        pytest.skip(f"{TORCH} has no einops, by which megatron-core builds the groups of two levels")
+    return given
 
 
 def test_every_release_that_is_judged_is_asked() -> None:
