@@ -16,6 +16,8 @@ from meshlint.records import dataclass
 
 GO = "GO"
 NO_GO = "NO-GO"
+AMISS = "NOT FIT"
+"""What a reason holds where numbers are known and do not go together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import CommandLine
+from conftest import CommandLine, Run
 from meshlint import __version__
 
 HERE = Path(__file__).parent
@@ -30,6 +30,18 @@ CASES = {
     "shell-config": (SHELL, "config"),
     "shell-why": (SHELL, "config", "--why", "HCP006"),
 }
+LAUNCHES = {
+    "card-text": ("card", "small.sh"),
+    "card-no-go": ("card", "--color", "always", "wide.sh"),
+    "card-markdown": ("card", "--format", "markdown", "wide.sh"),
+    "card-json": ("card", "--format", "json", "small.sh"),
+    "diff-text": ("diff", "small.sh", "wide.sh"),
+    "diff-markdown": ("diff", "--format", "markdown", "small.sh", "wide.sh"),
+    "diff-json": ("diff", "--format", "json", "small.sh", "wide.sh"),
+    "upgrade-full": ("check", "--upgrade", "transformer-engine=2.16", "mla.sh"),
+    "upgrade-markdown": ("check", "--format", "markdown", "--upgrade", "transformer-engine=2.16", "mla.sh"),
+}
+"""Verbs that are told on the launches beside this file."""
 PINS = (
     "--pin",
     "megatron-core=0.16.1",
@@ -44,6 +56,8 @@ PINS = (
 
 _COUNTS = re.compile(r"\d+(?= rules judged| in preview| of \d+ rules)|(?<= of )\d+(?= rules judged)")
 """Counts of rules, which every new rule changes."""
+_JUDGED = re.compile(r'("judged": )\[\n[^]]*\](?=,\n      "not_judged")')
+"""The rules of a card's coverage, for the same reason."""
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -52,8 +66,22 @@ def test_what_is_printed(meshlint: CommandLine, tmp_path: Path, monkeypatch: pyt
     shutil.copy(FIXTURES / fixture, tmp_path)
     monkeypatch.chdir(tmp_path)
     run = meshlint(verb, "--isolated", *PINS, *words, Path(fixture).name)
+    _compare(name, run)
+
+
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_what_is_printed_of_launches(
+    meshlint: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    shutil.copytree(HERE / "launches", tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    verb, *words = LAUNCHES[name]
+    _compare(name, meshlint(verb, "--isolated", *PINS, *words))
+
+
+def _compare(name: str, run: Run) -> None:
     printed = f"status {run.status}\n{run.out}{run.err}".replace(__version__, "VERSION")
-    printed = _COUNTS.sub("N", printed)
+    printed = _JUDGED.sub(r"\1[]", _COUNTS.sub("N", printed))
     golden = HERE / f"{name}.txt"
     if os.environ.get("MESHLINT_REGENERATE") == "1":
         golden.write_text(printed, "utf-8")

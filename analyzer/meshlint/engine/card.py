@@ -16,7 +16,7 @@ from meshlint.config.launch import Launch
 from meshlint.config.registry import framework
 from meshlint.config.shapes.source import shapes_of
 from meshlint.config.surface import Context
-from meshlint.config.value import Kind, Value
+from meshlint.config.value import Value
 from meshlint.config.versions import resolve
 from meshlint.engine import gather
 from meshlint.engine.judge import Ground, version_runs
@@ -172,7 +172,7 @@ def _where(value: Value) -> str:
     origin = value.origins[0] if value.origins else None
     if origin is None:
         return "pinned"
-    return origin.text if origin.kind is Kind.OPTION else origin.note or origin.text
+    return origin.note or origin.text
 
 
 def _variants(variants: Sequence[Launch], ground: Ground) -> tuple[Variant, ...]:

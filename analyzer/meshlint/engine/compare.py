@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from meshlint.card import Card, Group, Item, Line, Pad, RoleCard
+from meshlint.card import AMISS, Card, Group, Item, Line, Pad, RoleCard
 from meshlint.config.effective import EffectiveConfig
 from meshlint.config.fields import FIELDS
 from meshlint.config.framework import Role
@@ -288,7 +288,7 @@ def _told(what: str, before: Line, after: Line, text: object) -> Iterator[Meanin
 def _item(item: Item, text: object) -> str:
     assert callable(text)
     if not item.known:
-        return f"? ({item.reason})"
+        return item.reason if AMISS in item.reason else f"? ({item.reason})"
     return "none" if item.data is None else str(text(replace(item, unless=())))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from meshlint.card import NO_GO, Card, Group, Item, Line, Pad, RoleCard, Stage, Step
+from meshlint.card import AMISS, NO_GO, Card, Group, Item, Line, Pad, RoleCard, Stage, Step
 from meshlint.finding import Finding
 from meshlint.place import Span
 from meshlint.report.style import Style
@@ -17,8 +17,6 @@ MAX_RANKS = 8
 """Ranks of a group that are written out; others are told by the first, the second and the last."""
 MAX_UNKNOWN = 3
 LABEL = 10
-AMISS = "NOT FIT"
-"""What a reason holds where numbers are known and do not go together."""
 
 
 def render(cards: Sequence[Card], style: Style, verbose: bool = False) -> Iterator[str]:
@@ -168,9 +166,9 @@ def _on(item: Item) -> str:
 def _where(item: Item, home: str) -> str:
     """Say how data comes about and where it is written."""
     parts = [clean(item.note)] if item.note else []
-    here = [str(span.line) for span in item.written if span.path == home]
+    here = list(dict.fromkeys(str(span.line) for span in item.written if span.path == home))
     parts += [f"line{'s' if len(here) > 1 else ''} {', '.join(here)}"] if here else []
-    parts += [place(span) for span in item.written if span.path != home]
+    parts += dict.fromkeys(place(span) for span in item.written if span.path != home)
     return f"  ({'; '.join(parts)})" if parts else ""
 
 

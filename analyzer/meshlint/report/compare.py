@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from meshlint.card import AMISS
 from meshlint.difference import Changed, Comparison, Difference, Meaning, RoleDifference
 from meshlint.finding import Finding, LaunchRef
 from meshlint.markdown import code, fenced
@@ -80,7 +81,7 @@ def _pair(pair: Difference, style: Style, verbose: bool) -> Iterator[str]:
 
 
 def _painted(row: str, style: Style) -> str:
-    return row.replace("CROSSES", style("warning", "CROSSES")).replace("NOT FIT", style("error", "NOT FIT"))
+    return row.replace("CROSSES", style("warning", "CROSSES")).replace(AMISS, style("error", AMISS))
 
 
 def sections(pair: Difference, everything: bool) -> Iterator[tuple[str, list[str]]]:
