@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import CommandLine, Run
+from conftest import CommandLine
 from meshlint import __version__
 
 HERE = Path(__file__).parent
@@ -66,7 +66,7 @@ def test_what_is_printed(meshlint: CommandLine, tmp_path: Path, monkeypatch: pyt
     shutil.copy(FIXTURES / fixture, tmp_path)
     monkeypatch.chdir(tmp_path)
     run = meshlint(verb, "--isolated", *PINS, *words, Path(fixture).name)
-    _compare(name, run)
+    _compare(name, f"status {run.status}\n{run.out}{run.err}")
 
 
 @pytest.mark.parametrize("name", LAUNCHES)
@@ -76,12 +76,12 @@ def test_what_is_printed_of_launches(
     shutil.copytree(HERE / "launches", tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     verb, *words = LAUNCHES[name]
-    _compare(name, meshlint(verb, "--isolated", *PINS, *words))
+    run = meshlint(verb, "--isolated", *PINS, *words)
+    _compare(name, _JUDGED.sub(r"\1[]", f"status {run.status}\n{run.out}{run.err}"))
 
 
-def _compare(name: str, run: Run) -> None:
-    printed = f"status {run.status}\n{run.out}{run.err}".replace(__version__, "VERSION")
-    printed = _JUDGED.sub(r"\1[]", _COUNTS.sub("N", printed))
+def _compare(name: str, text: str) -> None:
+    printed = _COUNTS.sub("N", text.replace(__version__, "VERSION"))
     golden = HERE / f"{name}.txt"
     if os.environ.get("MESHLINT_REGENERATE") == "1":
         golden.write_text(printed, "utf-8")
