@@ -20,7 +20,6 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 SAFE = {
     "CFG001": 8,
     "CTX002": 12,
-    "CTX007": 1,
     "FRW004": 9,
     "HCP001": 8,
     "HCP003": 2,

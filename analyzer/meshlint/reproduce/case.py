@@ -40,7 +40,8 @@ class Happens(str, Enum):
 class Arm:
     """One program and what must become of it.
 
-    `by_depth` says where a depth differs; `error` is a part of the message that a crash must bear.
+    `by_depth` says where a depth differs; `error` is a part of the message that a crash must bear, or several apart by
+    ` | ` where releases word it differently.
     """
 
     text: str

@@ -34,15 +34,42 @@ def config_case(name: str, says: str, failing: str, right: str, error: str, laye
     return _case(name, says, 1, bad, good, error)
 
 
-def _case(name: str, says: str, world: int, failing: str, right: str, error: str) -> Case:
+def core_case(
+    name: str,
+    says: str,
+    failing: str,
+    right: str,
+    error: str = "",
+    *,
+    world: int = 1,
+    happens: Happens = Happens.CRASH,
+    depths: tuple[Depth, ...] = (Depth.CPU, Depth.GPU),
+    runs: str = MEGATRON_RUNS,
+) -> Case:
+    """Give a case of megatron-core's own code, with both arms as programs."""
     return Case(
         name,
         says,
         world,
-        Arm(failing, Happens.CRASH, error=error),
+        Arm(failing, happens, error=error),
         fixed(right),
-        depths=(Depth.CPU, Depth.GPU),
+        depths=depths,
         needs=MEGATRON_NEEDS,
-        runs=MEGATRON_RUNS,
+        runs=runs,
         alike=True,
     )
+
+
+def extracted_case(
+    name: str, says: str, failing: str, right: str, runs: str, *, world: int = 1, happens: Happens = Happens.WRONG,
+    error: str = "", prelude: str = "", depths: tuple[Depth, ...] = (Depth.SIMULATE, Depth.CPU),
+) -> Case:  # fmt: skip
+    """Give a case of arithmetic or of a check that was cut out of a library; `runs` names it."""
+    return Case(
+        name, says, world, Arm(failing, happens, error=error), fixed(right), depths, prelude=prelude, runs=runs,
+        alike=True,
+    )  # fmt: skip
+
+
+def _case(name: str, says: str, world: int, failing: str, right: str, error: str) -> Case:
+    return core_case(name, says, failing, right, error, world=world)

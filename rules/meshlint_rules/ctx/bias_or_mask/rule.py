@@ -21,11 +21,13 @@ class BiasOrMask(LaunchRule):
     ## What it does
 
     With cp > 1, finds an attention bias (T5's relative position embedding, or an additive bias) with an exchange other
-    than `p2p`, and a padding mask on unpacked sequences (BERT, T5) with `a2a` or `all_gather`.
+    than `p2p`, and a padding mask on unpacked sequences (BERT, T5) with any.
 
     ## Why this is bad
 
-    Transformer Engine asserts both in the first forward pass; no argument check looks at them.
+    Transformer Engine refuses both in the first forward pass: a bias with an assertion or, on later releases, with "No
+    dot product attention backend", a mask with "Padding mask not supported with context parallelism!". No argument
+    check looks at them.
 
     ## Example
 
@@ -36,7 +38,7 @@ class BiasOrMask(LaunchRule):
     ## Use instead
 
     ```bash
-    torchrun pretrain_bert.py --context-parallel-size 2 --cp-comm-type p2p
+    torchrun pretrain_bert.py --context-parallel-size 1
     ```
 
     ## References/versions
@@ -54,35 +56,43 @@ class BiasOrMask(LaunchRule):
             "transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py:3081-3085 (all_gather), "
             ":4224-4229 (a2a), :5024-5026 (a2a+p2p) at v2.18"
         ),
+        Reference(
+            "padding masks: transformer_engine/pytorch/attention.py:4908, :6701 at v1.11; "
+            ".../dot_product_attention/backends.py:919, :2082 at v2.18, and measured on 2.20.2"
+        ),
     )
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
-        """Look at the exchange first: p2p, which most configs use, can do both."""
+        """Look at the entry and the exchange first: few mask padding, and p2p, which most use, can do a bias."""
         wrong = next((comm for comm in comm_types(config) if comm in ("a2a", "all_gather", "a2a+p2p")), None)
-        if wrong is None:
-            return
-        bias = _bias(config)
-        masked = wrong != "a2a+p2p" and _masks_padding(config)
-        if not bias and not masked:
+        bias = _bias(config) if wrong is not None else ""
+        if not bias and not _masks_padding(config):
             return
         cp = config.number("context_parallel_size")
         if cp <= 1 or not uses_te_core(config):
             return
-        what = (
-            f"{_spelt(config, bias)} adds a bias to the attention scores"
-            if bias
-            else f"{config.launch.entry} masks padding in its attention"
-        )
-        yield Verdict(
-            f"{what}, and {wrong} cannot do that over cp = {cp} ranks: start-up passes, and every rank stops with "
-            f"Transformer Engine's assertion in the first forward.",
-            Outcome.CRASH_LATE,
-            at="cp_comm_type",
-            fields=(*((bias,) if bias else ()), "context_parallel_size"),
-            fix=Fix(
-                "Set cp_comm_type to p2p.", swap(config.value("cp_comm_type"), wrong, "p2p"), safe=wrong != A2A_P2P
-            ),
-        )
+        yield _mask(config, cp) if wrong is None or not bias else _added(config, bias, wrong, cp)
+
+
+def _mask(config: EffectiveConfig, cp: int) -> Verdict:
+    return Verdict(
+        f"{config.launch.entry} masks padding in its attention, which Transformer Engine cannot do over cp = {cp} "
+        "ranks: start-up passes, and every rank stops with an assertion in the first forward.",
+        Outcome.CRASH_LATE,
+        at="context_parallel_size",
+        fix=Fix("Set context_parallel_size to 1."),
+    )
+
+
+def _added(config: EffectiveConfig, bias: str, wrong: str, cp: int) -> Verdict:
+    return Verdict(
+        f"{_spelt(config, bias)} adds a bias to the attention scores, and {wrong} cannot do that over cp = {cp} ranks: "
+        "start-up passes, and every rank stops in Transformer Engine in the first forward.",
+        Outcome.CRASH_LATE,
+        at="cp_comm_type",
+        fields=(bias, "context_parallel_size"),
+        fix=Fix("Set cp_comm_type to p2p.", swap(config.value("cp_comm_type"), wrong, "p2p"), safe=wrong != A2A_P2P),
+    )
 
 
 def _bias(config: EffectiveConfig) -> str:

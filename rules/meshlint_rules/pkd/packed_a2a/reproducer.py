@@ -16,7 +16,7 @@ REPRODUCER = Reproducer(
         Setting("p2p", real={"lengths": LENGTHS}),
         Happens.CRASH,
         stand_in=False,
-        real_error="thd format is not supported",
+        real_error="thd format is not supported | mask type is not supported",
     ),
     missing="which exchange knows packed sequences is for Transformer Engine to say",
 )

@@ -27,7 +27,9 @@ class PackedAllGather(LaunchRule):
 
     ## Why this is bad
 
-    Transformer Engine asserts in the first forward pass that the layout is not THD. No argument check looks at it.
+    Transformer Engine asserts in the first forward pass that the layout is not THD, and before that that the mask is
+    not the one that packed sequences bring ("padding_causal mask type is not supported!"). No argument check looks at
+    it.
 
     ## Example
 

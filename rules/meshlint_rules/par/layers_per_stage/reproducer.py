@@ -1,0 +1,47 @@
+"""What shows PAR003."""
+
+from __future__ import annotations
+
+from meshlint.reproduce.case import Reproducer
+from meshlint.reproduce.upstream import core_case, extracted_case
+
+BUILT = """\
+from megatron.core import parallel_state
+from megatron.core.transformer.transformer_block import get_num_layers_to_build
+from megatron.core.transformer.transformer_config import TransformerConfig
+
+parallel_state.destroy_model_parallel()
+parallel_state.initialize_model_parallel(pipeline_model_parallel_size=2)
+config = TransformerConfig(
+    num_layers={layers}, hidden_size=64, num_attention_heads=4, pipeline_model_parallel_size=2,
+    pipeline_dtype=torch.float32)
+check("layers of this stage", get_num_layers_to_build(config, None, rank), {layers} / 2)
+"""
+ROUNDED = """\
+layers, stages = {layers}, 2
+theirs = [None] * stages
+dist.all_gather_object(theirs, layers // stages)
+check("layers that some stage builds", float(sum(theirs)), layers)
+"""
+
+REPRODUCER = Reproducer(
+    "PAR003",
+    (
+        core_case(
+            "layers",
+            "three layers over two pipeline stages",
+            BUILT.format(layers=3),
+            BUILT.format(layers=4),
+            "should be divisible by",
+            world=2,
+        ),
+        extracted_case(
+            "rounded-down",
+            "three layers over two pipeline stages where nothing checks it: the last layer is built by nobody",
+            ROUNDED.format(layers=3),
+            ROUNDED.format(layers=4),
+            "the division of megatron-core before 0.11, without the assertion that came later",
+            world=2,
+        ),
+    ),
+)
