@@ -72,3 +72,13 @@ def test_a_page_has_one_section_of_versions_and_references(meshlint: CommandLine
         headings = [line for line in meshlint("explain", rule["code"]).out.splitlines() if line.startswith("## ")]
         assert len(set(headings)) == len(headings)
         assert sum("eferences" in line or "ersions" in line for line in headings) <= 1
+
+
+@pytest.mark.parametrize("name", ["card-text", "diff-text"])
+def test_the_page_on_launching_shows_what_is_printed(name: str) -> None:
+    page = (ROOT / "docs" / "launching.md").read_text("utf-8")
+    printed = (ROOT / "tests" / "golden" / f"{name}.txt").read_text("utf-8")
+    start = printed.split("\n")[1][:12]
+    shown = next(b for b in re.findall(r"```text\n(.*?)```", page, re.DOTALL) if b.startswith(start))
+    lines = [line for line in shown.strip().split("\n") if "rules judged" not in line]
+    assert lines and [line for line in lines if line not in printed] == []
