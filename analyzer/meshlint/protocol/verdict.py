@@ -17,6 +17,7 @@ from meshlint.mesh.choose import Facts
 from meshlint.mesh.classify import Row, call_in_gate_function, code_of, row, size_guards, way_out
 from meshlint.mesh.dims import ALL, Axes
 from meshlint.mesh.draw import draw, traces
+from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse
 from meshlint.mesh.gate import Origin, atoms, show, shows_apart
 from meshlint.mesh.group import Group
 from meshlint.mesh.pairing import Instead, pairing
@@ -28,9 +29,11 @@ from meshlint.mesh.term import Node as Term
 from meshlint.place import Span
 from meshlint.protocol.facts import Definition, FileFacts, Node, calls, dotted
 from meshlint.protocol.forwarding import Omitted, not_forwarded, switched_off
+from meshlint.protocol.guards import cleared_names, last_alike, written
 from meshlint.protocol.kinds import Misfit, makes_groups, misfits
 from meshlint.protocol.link import function_at
 from meshlint.protocol.nones import MIDDLE, may_return_nones, nones
+from meshlint.protocol.pytests import is_test
 from meshlint.protocol.roots import Root, function_of, root_term, roots_of
 from meshlint.protocol.stages import STAGE_NAMES, Answer, Differ, Missing, ask, without_pipeline
 from meshlint.protocol.summary import Engine, Exhausted, asks_for_stages
@@ -91,6 +94,7 @@ class CodeFault:
     scope: str
     skeleton: str = ""
     """Both arms of a program that shows it; see `meshlint.mesh.skeleton`."""
+    fix: str = ""
 
 
 @dataclass(slots=True)
@@ -565,10 +569,11 @@ class Verdicts:
         together: dict[object, list[Missing]] = {}
         for missing in answer.missing:
             if _deep(missing.op) == root.path:
-                place = (missing.op.site.frames()[0].span, missing.present, missing.absent, packed(missing.key))
-                together.setdefault(place, []).append(missing)
+                ends = tuple(_line(op) for pair in missing.lasts for op in pair)
+                together.setdefault((missing.present, missing.absent, packed(missing.key), ends), []).append(missing)
         for several in together.values():
-            yield several[0].op, frozenset(several[0].absent), self._unsent(name, several)
+            several.sort(key=lambda missing: missing.op.site.frames()[0].span)
+            yield several[0].op, frozenset(several[0].absent), self._unsent(root, name, several)
 
     def _differing(self, name: str, differ: Differ, ops: list[Op]) -> CodeFault:
         stage = STAGE_NAMES[differ.stages][differ.stage]
@@ -592,7 +597,7 @@ class Verdicts:
             f"{name}|{stage}|{','.join(ops[0].keys)}", name,
         )  # fmt: skip
 
-    def _unsent(self, name: str, several: list[Missing]) -> CodeFault:
+    def _unsent(self, root: Root, name: str, several: list[Missing]) -> CodeFault:
         missing = several[0]
         keys = " and ".join(f"`{one.key}`" for one in several)
         present = " and ".join(STAGE_NAMES[missing.stages][stage] for stage in missing.present)
@@ -601,10 +606,45 @@ class Verdicts:
             f"{keys} {'is' if len(several) == 1 else 'are'} handed on to the tensor-parallel ranks of the {present} "
             f"pipeline stage, and not on the {absent}: attention there runs without the layout of the packed sequences."
         )
-        site = missing.op.site.frames()[0]
+        sent = missing.op.site.frames()[0].span
+        ends = [(STAGE_NAMES[missing.stages][s], *pair) for s, pair in zip(missing.absent, missing.lasts, strict=True)]
+        stage, sender, receiver = ends[-1]
+        behind, others = (self._behind(root, op) for op in (sender, receiver))
+        span, related = sent, []
+        if behind is not None and others is not None:
+            span = behind
+            related = [Related(others, f"and the others take no more than this on the {stage} stage")]
+            related.append(Related(sent, f"{keys} on the {STAGE_NAMES[missing.stages][missing.present[0]]} stage"))
+            message += f" On the {stage} stage the sending rank comes as far as here, without {keys}."
         grade = (Severity.ERROR, Confidence.HIGH) if packed(missing.key) else (Severity.WARNING, Confidence.MEDIUM)
         subject = f"{name}|{','.join(one.key for one in several)}|{absent}"
-        return CodeFault("PKD001", *grade, Outcome.WRONG, site.span, message, (), subject, name)
+        fix = self._sending(root, several, behind, others)
+        places = tuple(one for one in related if one.span != span)
+        return CodeFault("PKD001", *grade, Outcome.WRONG, span, message, places, subject, name, fix=fix)
+
+    def _behind(self, root: Root, op: Op | None) -> Span | None:
+        """Give the place behind which a further event belongs: the last of the calls like this one, in a row."""
+        if op is None or _frame(op).path != root.path:
+            return None
+        call = last_alike(self.engine.linker.definition(root.path, root.index).body, _frame(op).line)
+        return _frame(op) if call is None else Span(root.path, call[4], call[5], call[6], call[7])
+
+    def _sending(self, root: Root, several: list[Missing], sender: Span | None, receiver: Span | None) -> str:
+        """Say what to write, and behind which lines, on both sides of a stage that a key misses."""
+        body = self.engine.linker.definition(root.path, root.index).body
+        sides = []
+        for end, ops in ((sender, [one.op for one in several]), (receiver, [one.taken for one in several])):
+            if end is None:
+                return ""
+            lines = [written(body, _frame(op).line) for op in ops if _frame(op).path == root.path]
+            if len(lines) < len(several) or not all(lines):
+                return ""
+            cleared = cleared_names(body, end.line, lines)
+            without = f", without setting {' and '.join(cleared)} to None before" if cleared else ""
+            sides.append(f"behind line {end.line}: {'; '.join(lines)}{without}")
+        if sides[0] == sides[1]:
+            return f"Send it there too, {sides[0]}."
+        return f"Send it there too. On the sending rank, {sides[0]}. On the others, {sides[1]}."
 
     def omitted(self, paths: Iterable[str]) -> Iterator[CodeFault]:
         """Give the calls that leave a group out."""
@@ -705,6 +745,15 @@ class Verdicts:
         return inner.qualname if inner is not None else ""
 
 
+def _frame(op: Op) -> Span:
+    """Give the place of an event in the function that is judged."""
+    return op.site.frames()[0].span
+
+
+def _line(op: Op | None) -> Span | None:
+    return None if op is None else _frame(op)
+
+
 def _when(differ: Differ) -> str:
     if differ.key:
         return f"as soon as the batch holds `{differ.key}`"
@@ -793,14 +842,21 @@ def _outcome(fault: Fault, instead: tuple[Instead, ...]) -> Outcome:
     sure = fault.grade != "local" and fault.stuck.how == "wait"
     if sure and any(item.outcome == "pairs" for item in instead):
         return Outcome.WRONG
-    sizes = fault.node is None and any("sized" in op.flags for _, op in fault.stuck.arrived)
-    return Outcome.CRASH_LATE if fault.stuck.how == "root" or sizes else Outcome.HANG
+    if fault.node is None and _sends_more(fault):
+        return Outcome.WRONG
+    return Outcome.CRASH_LATE if fault.stuck.how == "root" else Outcome.HANG
 
 
-def is_test(path: str) -> bool:
-    """Say whether a file holds tests: it is not judged by itself."""
-    parts = path.split("/")
-    return any(p in ("tests", "test", "unit_tests", "testing") for p in parts[:-1]) or parts[-1].startswith("test_")
+def _sends_more(fault: Fault) -> bool:
+    """Say whether the source of a broadcast sends more than others make room for: measured, the rest is cut off."""
+    arrived = {rank: op for rank, op in fault.stuck.arrived if "sized" in op.flags and op.root is not None}
+    layout = Layout(fault.run.mesh)
+    try:
+        sizes = {rank: evaluate(op.agree[-1], View(layout, rank, refuse)) for rank, op in arrived.items()}
+        roots = [evaluate(op.root, View(layout, rank, refuse)) for rank, op in arrived.items() if op.root is not None]
+    except Unresolvable:
+        return False
+    return bool(roots) and roots[0] in sizes and sizes[roots[0]] > min(sizes.values())
 
 
 __all__ = ["ALL", "CodeFault", "Part", "Units", "Verdicts", "merged", "packed"]

@@ -16,7 +16,10 @@ class DataGate(ProgramRule):
 
     ## What it does
 
-    Finds gates whose condition each rank decides for itself: a file that exists, a clock, an empty shard.
+    Finds gates whose condition each rank decides for itself: a file that exists, a clock, an empty shard. It is a
+    warning where the program itself shows that ranks differ (it writes the file that it asks for before all have met,
+    gathers the size that it tests, asks for its shard of an optimizer or for the name of its host), else an
+    info.
 
     ## Why this is bad
 

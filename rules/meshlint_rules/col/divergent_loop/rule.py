@@ -16,7 +16,9 @@ class DivergentLoop(ProgramRule):
 
     ## What it does
 
-    Finds loops over something that differs between ranks of a group, with a collective of that group inside.
+    Finds loops over something that differs between ranks of a group, with a collective of that group inside: a number
+    of rounds, a share such as `items[rank::world]` that nothing evens out, or an order that each rank has for itself
+    (a set, the states of an optimizer).
 
     ## Why this is bad
 

@@ -17,7 +17,8 @@ class MismatchedSides(ProgramRule):
     ## What it does
 
     Finds branches on a rank whose two sides call different collectives, in another order, or another number of
-    them. Keys of a batch that both sides name must go out and come in alike, with one, two and three pipeline stages.
+    them. Keys of a batch that both sides name must go out and come in alike, with one, two and three pipeline stages;
+    room that receivers make for a key and return must be sent to; and where sizes are written out, they must agree.
 
     ## Why this is bad
 
