@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlint.config.attention import A2A_P2P, comm_types, swap, uses_te_core
+from meshlint.config.attention import comm_types, swap, uses_te_core
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict
 
 PADDING_MASKS = ("pretrain_bert.py", "pretrain_t5.py")
 """Entries whose attention masks padding (megatron/core/models/bert/bert_layer_specs.py:64 and T5/t5_spec.py:66)."""
-
-
-RELATIVE_BIAS = ("pretrain_t5.py",)
-"""Entries whose model makes a bias of relative positions: T5's alone (core_v0.16.1 models/T5/t5_model.py:216)."""
 
 
 class BiasOrMask(LaunchRule):
@@ -20,8 +16,8 @@ class BiasOrMask(LaunchRule):
 
     ## What it does
 
-    With cp > 1, finds an attention bias (T5's relative position embedding, or an additive bias) with an exchange other
-    than `p2p`, and a padding mask on unpacked sequences (BERT, T5) with any.
+    With cp > 1, finds a padding mask on unpacked sequences (BERT, T5) with any exchange, and an additive attention bias
+    with an exchange other than `p2p`.
 
     ## Why this is bad
 
@@ -65,13 +61,14 @@ class BiasOrMask(LaunchRule):
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Look at the entry and the exchange first: few mask padding, and p2p, which most use, can do a bias."""
         wrong = next((comm for comm in comm_types(config) if comm in ("a2a", "all_gather", "a2a+p2p")), None)
-        bias = _bias(config) if wrong is not None else ""
-        if not bias and not _masks_padding(config):
+        masked = _masks_padding(config)
+        biased = wrong is not None and not masked and bool(config.data("attention_bias"))
+        if not biased and not masked:
             return
         cp = config.number("context_parallel_size")
         if cp <= 1 or not uses_te_core(config):
             return
-        yield _mask(config, cp) if wrong is None or not bias else _added(config, bias, wrong, cp)
+        yield _mask(config, cp) if wrong is None or masked else _added(config, wrong, cp)
 
 
 def _mask(config: EffectiveConfig, cp: int) -> Verdict:
@@ -84,27 +81,15 @@ def _mask(config: EffectiveConfig, cp: int) -> Verdict:
     )
 
 
-def _added(config: EffectiveConfig, bias: str, wrong: str, cp: int) -> Verdict:
+def _added(config: EffectiveConfig, wrong: str, cp: int) -> Verdict:
     return Verdict(
-        f"{_spelt(config, bias)} adds a bias to the attention scores, and {wrong} cannot do that over cp = {cp} ranks: "
+        f"attention_bias adds a bias to the attention scores, and {wrong} cannot do that over cp = {cp} ranks: "
         "start-up passes, and every rank stops in Transformer Engine in the first forward.",
         Outcome.CRASH_LATE,
         at="cp_comm_type",
-        fields=(bias, "context_parallel_size"),
-        fix=Fix("Set cp_comm_type to p2p.", swap(config.value("cp_comm_type"), wrong, "p2p"), safe=wrong != A2A_P2P),
+        fields=("attention_bias", "context_parallel_size"),
+        fix=Fix("Set cp_comm_type to p2p.", swap(config.value("cp_comm_type"), wrong, "p2p")),
     )
-
-
-def _bias(config: EffectiveConfig) -> str:
-    """Give the field that brings a bias, or nothing."""
-    if config.data("attention_bias"):
-        return "attention_bias"
-    relative = _entry(config) in RELATIVE_BIAS and config.data("position_embedding_type") == "relative"
-    return "position_embedding_type" if relative else ""
-
-
-def _spelt(config: EffectiveConfig, bias: str) -> str:
-    return bias if bias == "attention_bias" else f"{bias} {config.data(bias)}"
 
 
 def _masks_padding(config: EffectiveConfig) -> bool:
