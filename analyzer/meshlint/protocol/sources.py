@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from meshlint.mesh.simulate import RECEIVES, SENDS
 from meshlint.protocol.facts import Definition, Node, calls, dotted
 from meshlint.protocol.syntax import argument_node
 
@@ -19,7 +20,7 @@ Source = tuple[str, Node | None]
 
 
 def sources_of(engine: Engine, path: str, definition: Definition) -> tuple[Source, ...]:
-    """Give the parameters that a function compares, and passes as the source of events."""
+    """Give the parameter that a function compares, and passes as the source of events; none where there are several."""
     params = {param.name for param in definition.params}
     asked = {name for name in _compared(definition.body) if name in params}
     if not asked:
@@ -27,14 +28,14 @@ def sources_of(engine: Engine, path: str, definition: Definition) -> tuple[Sourc
     found: dict[str, Node | None] = {}
     for call in calls(definition.body):
         entry, _ = engine.callee(path, definition, dotted(call[1]))
-        if entry is None or entry.kind != "op" or entry.root == (-1, ""):
+        if entry is None or entry.kind != "op" or entry.root == (-1, "") or entry.op in SENDS | RECEIVES:
             continue
         root, group = argument_node(entry.root, call), argument_node(entry.group, call)
         if root is None or root[0] != "N" or root[1] not in asked or root[1] in found:
             continue
         if group is None or group[0] == "A" or (group[0] == "N" and group[1] in params):
             found[root[1]] = group
-    return tuple(found.items())
+    return tuple(found.items()) if len(found) == 1 else ()
 
 
 def _compared(node: object) -> Iterator[str]:
