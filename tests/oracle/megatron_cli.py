@@ -12,6 +12,7 @@ the file and line that refused. The validators stop at their first complaint and
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -91,7 +92,31 @@ def prepare(checkout: str) -> Any:
     sys.path.insert(0, checkout)
     from megatron.training import arguments
 
+    build_parser_once(arguments)
+    arguments._print_args = lambda *a, **k: None
     return arguments
+
+
+def build_parser_once(arguments: Any) -> None:
+    """Keep the parser, which otherwise is most of the time that a question takes."""
+    made: list[Any] = []
+    build = arguments.add_megatron_arguments
+
+    def once(parser: Any) -> Any:
+        if not made:
+            made.append(with_extra(build(parser)))
+        return made[0]
+
+    arguments.add_megatron_arguments = once
+
+
+def with_extra(parser: Any) -> Any:
+    """Add the ModelOpt arguments where they import."""
+    try:
+        from megatron.post_training.arguments import add_modelopt_args
+    except BaseException:
+        return parser
+    return add_modelopt_args(parser)
 
 
 def pretend(te: str) -> None:
@@ -133,13 +158,17 @@ def ask(arguments: Any, question: dict[str, Any]) -> dict[str, Any]:
     os.environ.clear()
     os.environ.update(START | BASE_ENVIRONMENT | question.get("env", {}))
     os.environ["WORLD_SIZE"] = str(question["world"])
-    pretend(question.get("te", "2.8.0"))
+    wanted = (question.get("te", "2.8.0"), len(sys.modules))
+    if wanted not in PRETENDED:
+        pretend(wanted[0])
+        PRETENDED[:] = [(wanted[0], len(sys.modules))]
     sys.argv = ["pretrain_gpt.py", *question["argv"]]
     noise = io.StringIO()
     stage = "parse"
     try:
         with contextlib.redirect_stdout(noise), contextlib.redirect_stderr(noise):
-            parsed = arguments.parse_args(extra_args_provider=extra_arguments(), ignore_unknown_args=False)
+            parsed = arguments.parse_args(ignore_unknown_args=False)
+            vars(parsed).update({k: copy.copy(v) for k, v in vars(parsed).items() if isinstance(v, list | dict)})
             stage = "validate"
             arguments.validate_args(parsed, {})
             stage = "config"
@@ -158,14 +187,8 @@ def answer(question: dict[str, Any], stage: str, lines: list[str], where: str) -
     return {"id": question["id"], "accepted": False, "stage": stage, "error": lines[0][:400], "where": where}
 
 
-def extra_arguments() -> Any:
-    """Give the ModelOpt argument provider where it imports."""
-    try:
-        from megatron.post_training.arguments import add_modelopt_args
-    except BaseException:
-        return None
-    return add_modelopt_args
-
+PRETENDED: list[tuple[str, int]] = []
+"""The Transformer Engine version that the loaded modules were told, and how many modules those were."""
 
 START = dict(os.environ)
 

@@ -59,7 +59,8 @@ class Dispatcher(LaunchRule):
 
     ## What it does
 
-    Finds, of a model with experts:
+    Finds, of a model with experts, and the two that TransformerConfig refuses of one without as well (DeepEP, and a
+    pad without a capacity):
 
     - `moe_enable_deepep` or the backend `ncclep` without the `flex` dispatcher, `moe_enable_deepep` with `hybridep`;
     - `flex` where the experts are spread over one rank only (DeepEP, and `ncclep`), or where expert inputs are padded
@@ -108,8 +109,9 @@ class Dispatcher(LaunchRule):
     )
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
-        """Ask for experts first: most models have none."""
+        """Ask for experts first: most models have none; two settings are refused all the same."""
         if not has_experts(config):
+            yield from each(config, _deepep, _no_factor)
             return
         yield from each(config, _unknown_type, _deepep, _backend, _one_rank, _padded, _no_factor, _shared, _variable)
 

@@ -25,6 +25,13 @@ COUNTED_APART = Window(
     says="an embedding or a loss that counts takes a stage of its own, and the layers the others",
     source="megatron/core/transformer/transformer_config.py:658-672 at core_v0.11.0; absent at core_v0.12.0",
 )
+CHUNKS_EVEN = Window(
+    "megatron-core",
+    since="0.11",
+    says="the layers of a chunk ask for stages of equal size",
+    source="megatron/training/arguments.py:352 at core_v0.11.0; :530 at core_v0.16.1; :921 at core_v0.19.0; "
+    "not at core_v0.10.0",
+)
 EMPTY_REFUSED = Window(
     "megatron-core",
     since="0.16",
@@ -78,7 +85,7 @@ class LayersPerStage(LaunchRule):
     code = "PAR003"
     slug = "layers-per-stage"
     outcomes = (Outcome.CRASH_START, Outcome.CRASH_LATE, Outcome.WRONG)
-    windows = (STAGES_CHECKED, COUNTED_APART, NONE_BETWEEN, EMPTY_REFUSED)
+    windows = (STAGES_CHECKED, COUNTED_APART, NONE_BETWEEN, CHUNKS_EVEN, EMPTY_REFUSED)
     references = (
         Reference(
             "megatron/training/arguments.py:529-571 at core_v0.16.1; :264 at core_v0.8.0; :326-346 at core_v0.10.0"
@@ -184,6 +191,9 @@ def _outcome(config: EffectiveConfig, at: str, counted: bool) -> tuple[Outcome, 
 def _uneven(config: EffectiveConfig) -> Iterator[Verdict]:
     layers, pp = positive(config, LAYERS), positive(config, PP)
     ends = [(name, config.number(name)) for name in (FIRST, LAST) if config.data(name) is not None]
+    if _chunks_refused(config):
+        yield _chunked(config, [name for name, _ in ends])
+        return
     middle, stages = layers - sum(count for _, count in ends), pp - len(ends)
     if stages < 0 and not (middle == 0 and config.within(EMPTY_REFUSED)):
         yield from _on_one(layers, ends[-1][1])
@@ -211,6 +221,23 @@ def _uneven(config: EffectiveConfig) -> Iterator[Verdict]:
             fields=(LAYERS, *(name for name, _ in ends), PP),
             fix=Fix(f"Choose layers for each stage that {VPP} divides, or write the stages out as a layout."),
         )
+
+
+def _chunks_refused(config: EffectiveConfig) -> bool:
+    """Say whether the arguments refuse a number of layers of a chunk beside those of the first or last stage."""
+    checks = config.habit("checks_layers_per_stage")
+    return bool(checks) and checks != "config" and config.data(CHUNK) is not None and config.within(CHUNKS_EVEN)
+
+
+def _chunked(config: EffectiveConfig, ends: list[str]) -> Verdict:
+    return Verdict(
+        f"{CHUNK} = {config.data(CHUNK)} together with {' and '.join(ends)}: {config.framework.title} asserts at start "
+        "that all stages have the same number of layers, and every rank stops.",
+        Outcome.CRASH_START,
+        at=CHUNK,
+        fields=tuple(ends),
+        fix=Fix(f"Give the number of virtual stages of a rank in place of {CHUNK}."),
+    )
 
 
 def _on_one(layers: int, last: int) -> Iterator[Verdict]:
