@@ -236,7 +236,7 @@ def _plain(terms: Terms, side: Node, condition: Expr, axes: Axes) -> Node | None
     node: Node | None = side
     while node is not None:
         if isinstance(node, Op) and divides(condition, node.group, axes):
-            return terms.again(node, terms.nil, node.site)
+            return terms.moved(node, terms.nil, node.site)
         if isinstance(node, Loop) and breaks(node.body):
             return None
         node = terms.joins.next(node)
@@ -256,7 +256,7 @@ def _path(terms: Terms, side: Node, condition: Expr, axes: Axes) -> Node | None:
 
 def _gated(terms: Terms, op: Op, above: dict[int, Node]) -> Node:
     """Give one event under the branches and loops that lead to it; a branch whose both sides do is none."""
-    path, here = terms.again(op, terms.nil, op.site), op.id
+    path, here = terms.moved(op, terms.nil, op.site), op.id
     passed = {op.shape}
     while here in above:
         node = above[here]
@@ -439,6 +439,8 @@ class Judge:
             part = node
         if isinstance(node, Op):
             part = self.terms.again(node, self.terms.nil, node.site)
+        if not self._worth(part):
+            return join
         context = node if place.loop is None else self.terms.then(node, place.loop)
         short = first_events(self.terms, self.axes, part)
         for options, grade in self._phases(part, place):
@@ -461,6 +463,10 @@ class Judge:
                         yield from self._spine(side, None, deeper)
                 return join
         return join
+
+    def _worth(self, part: Node) -> bool:
+        """Say whether a fault of a part would be told at all."""
+        return True
 
     def _balanced(
         self, node: Node, join: Node | None, stop: Node | None, group: Group, options: Options, place: _Place

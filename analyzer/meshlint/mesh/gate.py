@@ -68,6 +68,8 @@ Operand = Expr | int | bool | str | None
 
 BULK_CAP = 1 << 20
 ORIGIN_BITS = {origin: 1 << place for place, origin in enumerate(Origin)}
+_ORIGINS = {id(origin): (bits, origin.value, origin is Origin.LOCAL) for origin, bits in ORIGIN_BITS.items()}
+"""The bits, the word and whether it is local, by the identity of an origin: the hash of a member is slow."""
 
 DEPTH_CAP = 64
 """Deeper expressions become atoms of the same `var`."""
@@ -90,6 +92,14 @@ class Values:
         key = (op, var, local, weak, args)
         found = self._table.get(key)
         return self._added(key, op, args, var, local, weak) if found is None else found
+
+    def _atom(self, key: Any, args: tuple[str, Origin, bool], var: int, weak: bool) -> Expr:
+        """Add an atom; most value numbers are one."""
+        text, origin, count = args
+        bits, word, local = _ORIGINS[id(origin)]
+        number = _hashed(f"'atom'\0{var}\0{local}\0{weak}\0{text!r}\0{word}\0{count}")
+        found = self._table[key] = Expr(number, "atom", args, var, local, weak, 1, 1, bits)
+        return found
 
     def _added(self, key: Any, op: str, args: tuple[Any, ...], var: int, local: bool, weak: bool) -> Expr:
         number = _number((op, var, local, weak, *args))
@@ -174,7 +184,7 @@ class Values:
         asked = (key, id(origin), count, var, weak)  # the hash of a member is slow
         found = self._table.get(asked)
         if found is None:
-            found = self._added(asked, "atom", (key, origin, count), var, origin is Origin.LOCAL, weak)
+            found = self._atom(asked, (key, origin, count), var, weak)
         return found
 
     def received(self, slot: str, *, var: int = 0) -> Expr:
@@ -311,7 +321,10 @@ def takes_turns(expr: Expr) -> bool:
 
 def _number(parts: tuple[Any, ...]) -> int:
     """Give the id of an expression: alike in every run, so that nothing depends on the order of making."""
-    text = "\0".join([_word(part) for part in parts])
+    return _hashed("\0".join([_word(part) for part in parts]))
+
+
+def _hashed(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest(), "little")
 
 

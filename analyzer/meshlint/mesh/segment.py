@@ -18,9 +18,13 @@ from meshlint.records import dataclass
 
 def cut(terms: Terms, term: Node, at: Node | None) -> Node:
     """Give `term` up to the node `at` (by shape), which becomes the end; None leaves all."""
-    if at is None:
+    if at is None or at is terms.nil:
         return term
-    return _Kept(terms, at.shape, _always, True).of(term)
+    key = (term.id, at.shape)
+    known = terms.cuts.get(key)
+    if known is None:
+        known = terms.cuts[key] = _Kept(terms, at.shape, _always, True).of(term)
+    return known
 
 
 def project(terms: Terms, term: Node, keep: Callable[[Group], bool], *, waits: bool = False) -> Node:
@@ -46,7 +50,7 @@ def drop_uniform(terms: Terms, term: Node) -> Node:
 
 def _before(terms: Terms, node: Node, rest: Node) -> Node:
     if isinstance(node, Op):
-        return terms.again(node, rest, node.site)
+        return terms.moved(node, rest, node.site)
     if isinstance(node, Wait):
         return terms.wait(node.handle, rest, node.site)
     if isinstance(node, Opaque):
@@ -98,7 +102,7 @@ class _Kept:
             return terms.nil
         parts = [self.done[child.id, deeper] for child, deeper in self._below(node, inside)]
         if isinstance(node, Op):
-            return terms.again(node, parts[0], node.site) if self.keep(node.group) else parts[0]
+            return terms.moved(node, parts[0], node.site) if self.keep(node.group) else parts[0]
         if isinstance(node, Wait):
             return terms.wait(node.handle, parts[0], node.site) if self.waits else parts[0]
         if isinstance(node, Opaque):

@@ -321,7 +321,12 @@ class Terms:
     values: Values = field(default_factory=Values)
     _nodes: dict[tuple[Any, ...], Node] = field(default_factory=dict)
     _shapes: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    _heads: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    _head_of: dict[int, int] = field(default_factory=dict)
+    """The number of each event's facts, by the id of its node: copies of events share it."""
     joins: Joins = field(default_factory=Joins)
+    cuts: dict[tuple[int, int], Node] = field(default_factory=dict)
+    """What `meshlint.mesh.segment.cut` gave."""
 
     @property
     def nil(self) -> Node:
@@ -354,12 +359,22 @@ class Terms:
         var: int,
         fields: tuple[Any, ...],
     ) -> Node:
-        key = (kind, *(part.id if isinstance(part, (Node, Expr)) else part for part in fields))
+        key = (kind, *[part.id if isinstance(part, (Node, Expr)) else part for part in fields])
         found = self._nodes.get(key)
-        if found is not None:
-            return found
-        shape = self._shapes.setdefault((*facts, *(node.shape for node in below)), len(self._shapes))
-        size = min(SIZE_CAP, 1 + sum(node.size for node in below))
+        return self._added(key, kind, facts, below, groups, var, fields) if found is None else found
+
+    def _added(
+        self,
+        key: tuple[Any, ...],
+        kind: type[Node],
+        facts: tuple[Any, ...],
+        below: tuple[Node, ...],
+        groups: tuple[Group, ...],
+        var: int,
+        fields: tuple[Any, ...],
+    ) -> Node:
+        shape = self._shapes.setdefault((*facts, *[node.shape for node in below]), len(self._shapes))
+        size = min(SIZE_CAP, 1 + sum([node.size for node in below]))
         for node in below:
             var |= node.var
         node = kind(len(self._nodes), shape, size, _joined(groups, below), var, _ends(kind, below), *fields)
@@ -384,9 +399,26 @@ class Terms:
     ) -> Node:
         """Make one event followed by `rest`; see `Op`."""
         head = _head(kind, group, root, signature, agree, keys, handle)
-        facts = ("op", head, flags, None if value is None else value.id, into)
-        fields = (kind, group, rest, site, root, signature, agree, flags, keys, value, into, handle)
-        return self._make(Op, facts, (rest,), (group,), 0, fields)
+        facts = (head, flags, None if value is None else value.id, into)
+        number = self._heads.setdefault(facts, len(self._heads))
+        return self._event(number, (kind, group, rest, site, root, signature, agree, flags, keys, value, into, handle))
+
+    def moved(self, op: Op, rest: Node, site: Site) -> Node:
+        """Make the same event at another place, before another `rest`."""
+        fields = (
+            op.kind, op.group, rest, site, op.root, op.signature, op.agree, op.flags, op.keys, op.value, op.into,
+            op.handle,
+        )  # fmt: skip
+        return self._event(self._head_of[op.id], fields)
+
+    def _event(self, number: int, fields: tuple[Any, ...]) -> Node:
+        _, group, rest, site, *_ = fields
+        key = (Op, number, group, rest.id, site)
+        found = self._nodes.get(key)
+        if found is None:
+            found = self._added(key, Op, ("op", number), (rest,), (group,), 0, fields)
+            self._head_of[found.id] = number
+        return found
 
     def wait(self, handle: str, rest: Node, site: Site) -> Node:
         """Make the wait for an operation issued under `handle`."""
@@ -410,6 +442,8 @@ class Terms:
             return self.alt(condition.args[0], otherwise, then, _flipped(gate))
         if then.shape == otherwise.shape:
             return then
+        if not (isinstance(then, Op) and isinstance(otherwise, Op)):
+            return self._alt(condition, then, otherwise, gate)
         lifted: list[tuple[Op, Op]] = []
         join = self.joins.of(then, otherwise)
         ends = -1 if join is None else join.shape
@@ -494,6 +528,8 @@ class _Copy:
     stop: Node | None = None
     leave: Node | None = None
     done: dict[tuple[int, bool], Node] = field(default_factory=dict)
+    sites: dict[int, Site] = field(default_factory=dict)
+    """Places as reached through the call, by the identity of the place, which the copied term keeps alive."""
 
     def of(self, term: Node, inside: bool = False) -> Node:
         """Copy without recursion in the length of the term: what follows is copied first."""
@@ -542,6 +578,8 @@ class _Copy:
         return node
 
     def _op(self, node: Op, body: bool) -> Node:
+        if self.expr is _same_expr and self.group is _same_group:
+            return self.terms.moved(node, self.done[node.rest.id, body], self._site(node.site))
         root = None if node.root is None else self.expr(node.root)
         value = None if node.value is None else self.expr(node.value)
         agree = tuple(self.expr(item) for item in node.agree)
@@ -549,10 +587,20 @@ class _Copy:
         return self.terms.again(node, rest, site, group=group, root=root, value=value, agree=agree)
 
     def _site(self, site: Site) -> Site:
-        return site if self.via is None else site.within(self.via)
+        """Give a place as reached through the call; equal chains of calls stay one chain."""
+        if self.via is None:
+            return site
+        found = self.sites.get(id(site))
+        if found is None:
+            via = self.via if site.via is None else self._site(site.via)
+            found = self.sites[id(site)] = Site(site.span, site.label, via)
+        return found
 
     def _gate(self, gate: Gate) -> Gate:
-        return gate if self.via is None else gate.within(self.via)
+        if self.via is None:
+            return gate
+        leave = None if gate.exit_site is None else self._site(gate.exit_site)
+        return Gate(self._site(gate.site), gate.form, gate.leaves, gate.leaves_if, gate.end_line, leave)
 
 
 def channel_key(group: Group) -> tuple[object, ...]:
@@ -574,8 +622,9 @@ def _head(
 
 
 def _joined(groups: tuple[Group, ...], below: tuple[Node, ...]) -> tuple[Group, ...]:
-    if not groups and len(below) == 1:
-        return below[0].groups
+    first = below[0].groups if below else ()
+    if all(node.groups is first or not node.groups for node in below) and all(group in first for group in groups):
+        return first
     found = dict.fromkeys((*groups, *(group for node in below for group in node.groups)))
     return tuple(sorted(found, key=lambda group: (str(channel_key(group)), group.name, group.weak)))
 

@@ -198,20 +198,36 @@ class _Pair:
                 return
 
 
-def walks(term: Node, mesh: Mesh, ranks: tuple[int, int], stage: int) -> tuple[list[Walk], dict[Fact, Expr]]:
+@dataclass(frozen=True, slots=True)
+class _Script:
+    """What a pair walks, and what of it is the same in every walk; see `_Pair`."""
+
+    term: Node
+    read: frozenset[str]
+    shared: frozenset[str]
+    apart: int
+    below: dict[int, frozenset[Head]]
+
+
+def _script(term: Node, apart: int) -> _Script:
+    below = _below(term)
+    branches = [node for node in walk(term) if isinstance(node, Alt)]
+    conditions = tuple(node.condition for node in branches)
+    read = frozenset(part.args[0] for part in parts(conditions) if part.op == "recv")
+    gates = [node for node in branches if node.condition.var & apart]
+    shared = frozenset(key for node in gates for key in _both(node, below))
+    return _Script(term, read, shared, apart, below)
+
+
+def walks(script: _Script, mesh: Mesh, ranks: tuple[int, int], stage: int) -> tuple[list[Walk], dict[Fact, Expr]]:
     """Give every walk of a pair, and the facts that were asked. Raises _Bound and Unresolvable."""
     layout = Layout(mesh)
     found: list[Walk] = []
     asked: dict[Fact, Expr] = {}
     prefix: list[int] = []
-    conditions = tuple(node.condition for node in walk(term) if isinstance(node, Alt))
-    read = frozenset(part.args[0] for part in parts(conditions) if part.op == "recv")
-    tensor = mesh.axes.mask("tp")
-    gates = [node for node in walk(term) if isinstance(node, Alt) and node.condition.var & tensor]
-    shared = frozenset(key for node in gates for key in _both(node))
-    below = _below(term)
+    fixed = (script.read, script.shared, script.apart, stage, script.below)
     for _ in range(WALKS):
-        pair = _Pair(term, layout, ranks, prefix, read, shared, tensor, stage, below)
+        pair = _Pair(script.term, layout, ranks, prefix, *fixed)
         found.append(pair.run())
         made = [(expr, domain, domain.index(value)) for expr, domain, value in pair.decided.values()][: pair.lost]
         asked.update({key: expr for key, (expr, _, _) in pair.decided.items()})
@@ -238,16 +254,17 @@ def ask(term: Node, axes: Axes, packed: Any, owner: str = "", off: frozenset[str
 
     `off` names the settings that the program refuses together with pipeline parallelism: they explain no missing key.
     """
-    tensor = axes.mask("tp")
-    layout = any(packed(key) for node in walk(term) if isinstance(node, Op) for key in node.keys)
-    if not layout and not any(_both(n) for n in walk(term) if isinstance(n, Alt) and n.condition.var & tensor):
+    if not any(node.keys for node in walk(term) if isinstance(node, Op)):
         return Answer(True)
-    answers = [_asked(term, axes, packed, owner, off, count) for count in PIPELINES]
+    script = _script(term, axes.mask("tp"))
+    if not script.shared and not any(packed(key) for _, keys in script.below[term.id] for key in keys):
+        return Answer(True)
+    answers = [_asked(script, axes, packed, owner, off, count) for count in PIPELINES]
     found = next((a for a in answers if a.differ is not None), None) or next((a for a in answers if a.missing), None)
     return found or Answer(all(a.known for a in answers))
 
 
-def _asked(term: Node, axes: Axes, packed: Any, owner: str, off: frozenset[str], count: int) -> Answer:
+def _asked(script: _Script, axes: Axes, packed: Any, owner: str, off: frozenset[str], count: int) -> Answer:
     """Ask for one number of pipeline stages."""
     mesh = mesh_of(axes, tp=2, pp=count)
     place, tensor = axes.mask("pp"), axes.mask("tp")
@@ -257,7 +274,7 @@ def _asked(term: Node, axes: Axes, packed: Any, owner: str, off: frozenset[str],
         for stage in range(count):
             ranks = [r for r in range(mesh.world) if mesh.index(r, place) == stage]
             ranks.sort(key=lambda r: mesh.index(r, tensor))
-            found, facts = walks(term, mesh, (ranks[0], ranks[1]), stage)
+            found, facts = walks(script, mesh, (ranks[0], ranks[1]), stage)
             stages.append(found)
             asked.update(facts)
     except (_Bound, Unresolvable):
@@ -288,10 +305,10 @@ def _below(term: Node) -> dict[int, frozenset[Head]]:
             stack.append((node, True))
             stack += [(child, False) for child in children(node) if child.id not in found]
             continue
-        heads = {head for child in children(node) for head in found[child.id]}
-        if isinstance(node, Op):
-            heads.add((node.kind, node.keys))
-        found[node.id] = frozenset(heads)
+        heads = frozenset().union(*(found[child.id] for child in children(node)))
+        if isinstance(node, Op) and (node.kind, node.keys) not in heads:
+            heads |= {(node.kind, node.keys)}
+        found[node.id] = heads
     return found
 
 
@@ -326,11 +343,9 @@ def _of_stages(test: Statement) -> bool:
     return test[3] == (("C", 1),) and dotted(test[2]).endswith("pipeline_model_parallel_size")
 
 
-def _both(node: Alt) -> set[str]:
-    first, second = (
-        {key for below in walk(side) if isinstance(below, Op) for key in below.keys}
-        for side in (node.then, node.otherwise)
-    )
+def _both(node: Alt, below: dict[int, frozenset[Head]]) -> set[str]:
+    """Give the keys that events on both sides of a branch carry."""
+    first, second = ({key for _, keys in below[side.id] for key in keys} for side in (node.then, node.otherwise))
     return first & second
 
 

@@ -136,10 +136,10 @@ def refine(walker: Walker, condition: Expr) -> None:
     if not frame.joins:
         return
     known_here = facts_of(condition)
-    for path in sorted(frame.joins):
-        value = frame.env.get(path)
-        if value is not None and value.phi is not None:
-            frame.env[path] = walker.domain.refined(value, known_here)
+    env = frame.env
+    told = [p for p in frame.joins if (v := env.get(p)) and v.phi and not v.phi.tests.isdisjoint(known_here)]
+    for path in sorted(told):
+        env[path] = walker.domain.refined(env[path], known_here)
 
 
 def assume(walker: Walker, test: Node, holds: bool) -> None:

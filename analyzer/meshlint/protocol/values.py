@@ -181,6 +181,8 @@ class Phi:
     then: V
     otherwise: V
     expr: Expr
+    tests: frozenset[int] = frozenset()
+    """The value numbers of all conditions that it may hang on, parts of them included."""
     depth: int = 1
 
 
@@ -228,6 +230,7 @@ class Domain:
     fresh: int = 0
     _masks: dict[tuple[str, ...], int] = field(default_factory=dict)
     _groups: dict[int, Group] = field(default_factory=dict)
+    _tests: dict[int, frozenset[int]] = field(default_factory=dict)
 
     def mask(self, dims: tuple[str, ...]) -> int:
         """Give the mask of dims by name."""
@@ -398,13 +401,21 @@ class Domain:
         label = min(then.label, otherwise.label, key=lambda name: (not name, name.startswith("~")))
         empty = [v for v in (then, otherwise) if v.expr.op == "lit" and v.expr.args[0] is None]
         buf = then.buf if then.buf == otherwise.buf else (then.buf or otherwise.buf) if empty else 0
-        phi = _phi(condition, then, otherwise, expr) if kept else None
+        phi = _phi(condition, then, otherwise, expr, self.tests(condition)) if kept else None
         return V(expr, data, null, label, buf, then.text, phi)
+
+    def tests(self, condition: Expr) -> frozenset[int]:
+        """Give the value numbers of a condition and of its parts, as far as `implied` looks."""
+        found = self._tests.get(condition.id)
+        if found is None:
+            below = condition.args if condition.op in ("not", "and", "or") else ()
+            found = self._tests[condition.id] = frozenset((condition.id,)).union(*map(self.tests, below))
+        return found
 
     def refined(self, value: V, known: dict[int, bool], depth: int = 0) -> V:
         """Give what is left of a joined value where some conditions are known to hold or not."""
         phi = value.phi
-        if phi is None or phi.expr is not value.expr or depth > MAX_PHIS:
+        if phi is None or phi.expr is not value.expr or depth > MAX_PHIS or phi.tests.isdisjoint(known):
             return value
         side = implied(phi.condition, known)
         if side is None:
@@ -479,13 +490,14 @@ def is_hollow(atom: Expr) -> bool:
     return atom.op == "atom" and str(atom.args[0]).startswith(HOLLOW)
 
 
-def _phi(condition: Expr, then: V, otherwise: V, expr: Expr) -> Phi:
+def _phi(condition: Expr, then: V, otherwise: V, expr: Expr, tests: frozenset[int]) -> Phi:
     """Keep what was joined, and of what that was joined from no more than a few steps."""
-    depth = 1 + max(0 if v.phi is None else v.phi.depth for v in (then, otherwise))
+    below = [v.phi for v in (then, otherwise) if v.phi is not None]
+    depth = 1 + max([phi.depth for phi in below], default=0)
     if depth <= MAX_PHIS:
-        return Phi(condition, then, otherwise, expr, depth)
+        return Phi(condition, then, otherwise, expr, tests.union(*(phi.tests for phi in below)), depth)
     first, second = (v if v.phi is None else replace(v, phi=None) for v in (then, otherwise))
-    return Phi(condition, first, second, expr)
+    return Phi(condition, first, second, expr, tests)
 
 
 def facts_of(condition: Expr) -> dict[int, bool]:

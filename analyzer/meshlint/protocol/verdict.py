@@ -18,13 +18,14 @@ from meshlint.mesh.classify import Row, call_in_gate_function, code_of, row, siz
 from meshlint.mesh.dims import ALL, Axes
 from meshlint.mesh.draw import draw, traces
 from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse
+from meshlint.mesh.fast import varies
 from meshlint.mesh.gate import Origin, atoms, show, shows_apart
 from meshlint.mesh.group import Group
 from meshlint.mesh.pairing import Instead, pairing
 from meshlint.mesh.segment import condition_of
 from meshlint.mesh.simulate import Options, Verdict
 from meshlint.mesh.skeleton import skeleton
-from meshlint.mesh.term import Alt, Loop, Op, Site, walk
+from meshlint.mesh.term import Alt, Loop, Op, Site, count, walk
 from meshlint.mesh.term import Node as Term
 from meshlint.place import Span
 from meshlint.protocol.facts import Definition, FileFacts, Node, calls, dotted
@@ -102,15 +103,26 @@ class BoundedJudge(Judge):
     """A judge whose simulations are bounded for one root, and whose safe answers are shared by shape."""
 
     left: int = RUNS_PER_ROOT
+    thorough: bool = False
+    """Look for faults too that are never told by themselves: what a caller shows speaks for what its callee shows."""
     _safe_shapes: dict[tuple[int, Options, Facts], Verdict] = field(default_factory=dict)
+
+    def _worth(self, part: Term) -> bool:
+        """Say whether some gate of a part is no guess (see `_opaque`), or an event of it differs by itself."""
+        if self.thorough:
+            return True
+        nodes = list(walk(part))
+        gates = [node for node in nodes if isinstance(node, Alt | Loop) and condition_of(node).var]
+        return not gates or not all(map(_opaque, gates)) or any(isinstance(n, Op) and varies(n) for n in nodes)
 
     def _verdict(self, term: Term, options: Options, facts: Facts) -> Verdict:
         options = replace(options, run_cap=min(options.run_cap, RUNS_PER_PART))
         key = (term.shape, options, facts)
         known = self._safe_shapes.get(key)
         if known is not None:
+            self.unjudged += not known.known
             return known
-        if self.left <= 0 or sum(1 for _ in walk(term)) > NODES_PER_PART:
+        if self.left <= 0 or (term.size > NODES_PER_PART and count(term) > NODES_PER_PART):
             self.unjudged += 1
             return Verdict(None, False)
         before = self.simulated
@@ -229,7 +241,7 @@ class Verdicts:
     building: frozenset[str] | None = None
     refused: frozenset[str] | None = None
     itself: dict[Span, bool] = field(default_factory=dict)
-    judged: dict[int, tuple[tuple[Fault, ...], int]] = field(default_factory=dict)
+    judged: dict[tuple[int, bool], tuple[tuple[Fault, ...], int]] = field(default_factory=dict)
     """What each term shows, and how much of it was left unjudged."""
     reads: dict[object, Any] = field(default_factory=dict)
     """What each term and each answer about a gate rests on."""
@@ -364,19 +376,19 @@ class Verdicts:
             linker.note("body", span.path, found.index)
         return found
 
-    def _judged(self, term: Term) -> tuple[Fault, ...]:
+    def _judged(self, term: Term, thorough: bool = False) -> tuple[Fault, ...]:
         """Judge a term, once; what was left unjudged counts each time."""
-        known = self.judged.get(term.id)
+        known = self.judged.get((term.id, thorough))
         if known is None:
             before = self.judge.unjudged
-            faults = self._judged_anew(term)
-            known = self.judged[term.id] = (faults, self.judge.unjudged - before)
+            faults = self._judged_anew(term, thorough)
+            known = self.judged[term.id, thorough] = (faults, self.judge.unjudged - before)
         else:
             self.judge.unjudged += known[1]
         return known[0]
 
-    def _judged_anew(self, term: Term) -> tuple[Fault, ...]:
-        self.judge.left = RUNS_PER_ROOT
+    def _judged_anew(self, term: Term, thorough: bool) -> tuple[Fault, ...]:
+        self.judge.left, self.judge.thorough = RUNS_PER_ROOT, thorough
         try:
             return self.judge.faults(term)
         except RecursionError:
@@ -397,7 +409,7 @@ class Verdicts:
         above = list(self._above(found.root, node.gate.site.span))
         for root in above:
             before = self.judge.unjudged
-            if any(fault.key[0] == found.fault.key[0] for fault in self._judged(self._known(root))):
+            if any(fault.key[0] == found.fault.key[0] for fault in self._judged(self._known(root), True)):
                 return True
             if self.judge.unjudged > before:
                 return True
@@ -414,7 +426,7 @@ class Verdicts:
         if inner is None or not self._judged_itself(gate):
             return False
         terms = [term for root in roots_of(self.engine, gate.path, inner) if (term := self._term(root)) is not None]
-        return not any(fault.key[0] == gate for term in terms for fault in self._judged(term))
+        return not any(fault.key[0] == gate for term in terms for fault in self._judged(term, True))
 
     def _above(self, root: Root, gate: Span) -> Iterator[Root]:
         """Give some callers of a root in whose terms a gate still stands."""
