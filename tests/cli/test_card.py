@@ -96,6 +96,19 @@ def test_experts_on_other_stages_are_refused(meshlint: CommandLine) -> None:
     assert "would be on other stages" in one["expert_groups"]["unknown"]
 
 
+def test_weight_shards_take_ranks_and_samples_of_their_own(meshlint: CommandLine) -> None:
+    text = script("--tensor-model-parallel-size 2", "--tensor-parallel-num-weight-shards 4")
+    pins = ("--pin", "megatron-core=0.19.2")
+    one = role(meshlint, text, pins=pins)
+    assert (one["shards"]["value"], one["dp"]["value"]) == (2, 4)
+    assert groups(one)["weight shards"] == (8, 2, [0, 2], 1)
+    step = one["step"]["value"]
+    assert (step["samples"], step["micro"], step["dp"], step["micro_batches"]) == (128, 2, 8, 8)
+    assert "grid       tp 2 x shards 2 x cp 1 x dp 4 x pp 1" in meshlint("card", *pins, "run.sh").out
+    older = role(meshlint, text)
+    assert (older["shards"]["value"], older["dp"]["value"]) == (1, 8)
+
+
 def test_levels_of_hierarchical_cp(meshlint: CommandLine) -> None:
     levels = ("--context-parallel-size 4", "--cp-comm-type a2a+p2p", "--hierarchical-context-parallel-sizes 2 2")
     one = role(meshlint, script("--tensor-model-parallel-size 4", *levels))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshlint.config.effective import EffectiveConfig
-from meshlint.config.sizes import data_parallel, positive
+from meshlint.config.sizes import SHARDS, data_parallel, positive, weight_shards
 from meshlint.records import dataclass
 
 GLOBAL = "global_batch_size"
@@ -32,4 +32,6 @@ def per_step(config: EffectiveConfig) -> Step | None:
         return None
     if config.data("rampup_batch_size") is not None or config.data("step_batch_size_schedule") is not None:
         return None
-    return Step(positive(config, GLOBAL), positive(config, MICRO), data_parallel(config))
+    # ranks that hold other shards of a weight have samples of their own: training/global_vars.py:131 at core_v0.19.0
+    shards = weight_shards(config, SHARDS, positive(config, "tensor_model_parallel_size"))
+    return Step(positive(config, GLOBAL), positive(config, MICRO), data_parallel(config) * shards)

@@ -172,8 +172,10 @@ def _where(item: Item, home: str) -> str:
     return f"  ({'; '.join(parts)})" if parts else ""
 
 
-SHOWN = ("tp", "cp", "dp", "pp")
-EXPERT = ("etp", "ep", "edp")
+SHOWN = ("tp", "shards", "cp", "dp", "pp")
+EXPERT = ("etp", "ep", "expert_shards", "edp")
+RARE = ("shards", "expert_shards")
+"""Sizes that are told where they are above 1."""
 
 
 def _grid(role: RoleCard, seen: set[str]) -> Iterator[str]:
@@ -202,7 +204,8 @@ def _experts(role: RoleCard, seen: set[str]) -> Iterator[str]:
 
 def product(sizes: Mapping[str, Line], names: Sequence[str]) -> str:
     """Write sizes as a product: `tp 2 x cp 1 x dp 4 x pp 1`; `?` for one that is not known."""
-    return " x ".join(f"{name} {_size(sizes[name])}" for name in names)
+    told_of = [name for name in names if name not in RARE or any(item.known and item.data != 1 for item in sizes[name])]
+    return " x ".join(f"{name.replace('_', ' ')} {_size(sizes[name])}" for name in told_of)
 
 
 def _size(line: Line) -> str:

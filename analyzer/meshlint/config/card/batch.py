@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meshlint.card import Item, Step
 from meshlint.config.batches import GLOBAL, MICRO
-from meshlint.config.card.ranks import CP, SENTENCE, noted, places, replicas, unless
+from meshlint.config.card.ranks import CP, SENTENCE, noted, places, replicas, shards, unless
 from meshlint.config.effective import EffectiveConfig, Unjudged
 from meshlint.config.parse import as_int
 from meshlint.config.sizes import positive
@@ -20,7 +20,9 @@ def step(config: EffectiveConfig) -> Item:
         return Item()
     _same_each_step(config)
     samples, note, values = _samples(config)
-    dp = _replicas(config)
+    dp, cut = _replicas(config), shards(config)
+    if dp is not None and cut > 1:
+        note, dp = noted(note, f"dp {dp} * {cut} weight shards, each with samples of its own"), dp * cut
     if config.data("dynamic_batch_size") or _packs_micro_batches(config):
         found = Step(samples, None, dp, None, by_tokens=True, tokens=_tokens(config))
         return _told(found, note, values)

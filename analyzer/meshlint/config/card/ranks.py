@@ -160,8 +160,19 @@ def expert_shards(config: EffectiveConfig) -> int:
     return weight_shards(config, EXPERT_SHARDS, positive(config, ETP))
 
 
+def sharded(config: EffectiveConfig) -> Item:
+    """Tell how often weights are cut beyond tp."""
+    return Item(shards(config), written=places(config.value(SHARDS)))
+
+
+def experts_sharded(config: EffectiveConfig) -> Item:
+    """Tell how often the weights of experts are cut beyond etp; 1 where the model has none."""
+    return Item(expert_shards(config), written=places(config.value(EXPERT_SHARDS))) if with_experts(config) else Item(1)
+
+
 SIZES: Mapping[str, Part] = {
     "tp": size(TP),
+    "shards": sharded,
     "cp": size(CP),
     "dp": data,
     "pp": size(PP),
@@ -169,6 +180,7 @@ SIZES: Mapping[str, Part] = {
     "sp": sequence,
     "etp": expert_size(ETP),
     "ep": expert_size(EP),
+    "expert_shards": experts_sharded,
     "edp": expert_data,
 }
 """What a card calls the sizes, in the order in which it tells them."""

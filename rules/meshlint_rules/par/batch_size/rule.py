@@ -56,10 +56,11 @@ class BatchSize(LaunchRule):
         if step is None or step.whole % (step.micro * step.replicas) == 0:
             return
         ranks, one = world(config), replica(config)
-        unit = step.micro * step.replicas
+        unit, each = step.micro * step.replicas, ranks // step.replicas
+        hold = "that hold one replica" if each == one.ranks else "that take the same samples"
         yield Verdict(
             f"{GLOBAL} = {step.whole} is not a multiple of {MICRO} * data parallel size = {step.micro} * "
-            f"{step.replicas} = {unit} ({ranks} ranks{on_nodes(config)} / {one.ranks} that hold one replica): an "
+            f"{step.replicas} = {unit} ({ranks} ranks{on_nodes(config)} / {each} {hold}): an "
             "assertion about it fails before the model is built, and every rank stops.",
             Outcome.CRASH_START,
             at=GLOBAL,
