@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from meshlint.protocol.facts import Node
+from meshlint.protocol.facts import Node, dotted
 from meshlint.records import dataclass
 
 MAX_CONDITIONS = 200
@@ -243,3 +243,70 @@ def _line(node: Node) -> int:
         line: int = node[4]
         return line
     return next((line for part in node if isinstance(part, tuple) and (line := _line(part))), 0)
+
+
+def _holding(body: Iterable[Node], line: int) -> tuple[tuple[Node, ...], Node] | None:
+    """Give the simple statement that holds a line's call, and the block that it stands in."""
+    block = tuple(body)
+    for statement in block:
+        for inner in _blocks(statement):
+            found = _holding(inner, line)
+            if found is not None:
+                return found
+        if statement[0] in ("expr", "assign") and _line(statement[-1]) == line:
+            return block, statement
+    return None
+
+
+def _blocks(statement: Node) -> Iterator[tuple[Node, ...]]:
+    kind = statement[0]
+    if kind in ("if", "while"):
+        yield from statement[3:5]
+    elif kind == "for":
+        yield from statement[4:6]
+    elif kind == "with":
+        yield statement[3]
+    elif kind == "try":
+        yield from (statement[2], *(handler[2] for handler in statement[3]), *statement[4:6])
+    elif kind == "match":
+        yield from (block for _, _, block in statement[3])
+
+
+def written(body: Iterable[Node], line: int) -> str:
+    """Write the statement again whose call stands on a line; empty where there is none, or it has no short form."""
+    found = _holding(body, line)
+    if found is None:
+        return ""
+    statement = found[1]
+    targets = [spell(target) for target in statement[2]] if statement[0] == "assign" else []
+    text = " = ".join([*targets, spell(statement[-1])])
+    return "" if "..." in text else text
+
+
+def last_alike(body: Iterable[Node], line: int) -> Node | None:
+    """Give the call of a line's statement, or the last of those of the same function that follow it in a row."""
+    found = _holding(body, line)
+    if found is None:
+        return None
+    block, statement = found
+    last: Node = statement[-1]
+    for following in block[block.index(statement) + 1 :]:
+        value = following[-1] if following[0] in ("expr", "assign") else ()
+        if not value or value[0] != "K" or last[0] != "K" or dotted(value[1]) != dotted(last[1]):
+            break
+        last = value
+    return last if last[0] == "K" else None
+
+
+def cleared_names(body: Iterable[Node], line: int, statements: Iterable[str]) -> list[str]:
+    """Give the names that the block around a line sets to None, and that the statements, which follow it, hand on."""
+    found = _holding(body, line)
+    block = found[0] if found is not None else ()
+    handed = {word for text in statements for word in text.partition("(")[2].rstrip(")").split(", ")}
+    return [
+        target[1]
+        for statement in block
+        if statement[0] == "assign" and statement[1] < line and statement[3] == ("C", None)
+        for target in statement[2]
+        if target[0] == "N" and target[1] in handed
+    ]

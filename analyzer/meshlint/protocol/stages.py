@@ -39,6 +39,9 @@ Fact = tuple[int, int]
 
 Facts = dict[Fact, Any]
 
+Ends = tuple[Op | None, Op | None]
+"""The last event of the rank that sends, and of those that receive."""
+
 Head = tuple[str, tuple[str, ...]]
 """The kind of an event and the keys that it carries."""
 
@@ -53,6 +56,10 @@ class Walk:
     heads: tuple[Op | None, Op | None] = (None, None)
     blanks: frozenset[str] = frozenset()
     """What the batch does not hold."""
+    taken: dict[str, Op] = field(default_factory=dict)
+    """Where the second rank takes what the first one sends, by key."""
+    last: Ends = (None, None)
+    """The last event of each of the two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,10 @@ class Missing:
     absent: tuple[int, ...]
     stages: int
     op: Op
+    taken: Op
+    """Where the others take it, on the first stage that it reaches."""
+    lasts: tuple[Ends, ...] = ()
+    """For each stage that it misses, the last event of the rank that sends, and of those that receive."""
 
 
 class _Bound(Exception):  # noqa: N818 - no verdict
@@ -127,16 +138,20 @@ class _Pair:
         views = [View(self.layout, rank, self.decide) for rank in self.ranks]
         walkers = [self.events(view) for view in views]
         keys: dict[str, Op] = {}
+        taken: dict[str, Op] = {}
+        last: Ends = (None, None)
         while True:
             second = next(walkers[1], None)
             self.awaited = second
             first = next(walkers[0], None)
             if first is None and second is None:
-                return Walk(self.facts(), True, keys, blanks=self.blanks())
+                return Walk(self.facts(), True, keys, blanks=self.blanks(), taken=taken, last=last)
             if first is None or second is None or not self.matches(first, second):
                 return Walk(self.facts(), False, keys, (first, second), self.blanks())
+            last = first, second
             for key in (*first.keys, *second.keys):
                 keys.setdefault(key, first)
+                taken.setdefault(key, second)
             if first.value is not None and self.read & {*first.into, *second.into}:
                 value = evaluate(first.value, views[0])
                 for view, op in zip(views, (first, second), strict=True):
@@ -469,5 +484,19 @@ def _absent(stages: list[list[Walk]], facts: Facts, key: str) -> Missing | None:
         if not absent:
             return None
         if found is None:
-            found = Missing(key, present, absent, len(joint), joint[present[0]].keys[key])
+            given = joint[present[0]]
+            lasts = tuple(joint[stage].last for stage in absent)
+            found = Missing(key, present, absent, len(joint), given.keys[key], given.taken[key], lasts)
+        elif absent == found.absent:
+            lasts = tuple(_further(one, joint[stage].last) for one, stage in zip(found.lasts, absent, strict=True))
+            found = replace(found, lasts=lasts)
     return found
+
+
+def _further(one: Ends, other: Ends) -> Ends:
+    """Give the last events that stand further down: what the batch may hold decides how many there are."""
+    if one[0] is None or one[1] is None:
+        return other
+    if other[0] is None or other[1] is None:
+        return one
+    return max((one, other), key=lambda ends: [op.site.frames()[0].span for op in ends if op is not None])
