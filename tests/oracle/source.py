@@ -44,11 +44,10 @@ class Shape:
 
 @dataclass(frozen=True)
 class Seen:
-    """One statement: its line, its kind, the scopes around it, its words and the words of the tests that it needs."""
+    """One statement: its line, its kind, its words and the words of the tests that it needs."""
 
     line: int
     node: type[ast.AST]
-    scopes: tuple[str, ...]
     words: frozenset[str]
 
 
@@ -87,47 +86,54 @@ def own(node: ast.stmt) -> ast.AST:
             return node
 
 
-def statements(
-    body: list[ast.stmt], scopes: tuple[str, ...] = (), tests: frozenset[str] = frozenset()
-) -> Iterator[Seen]:
+def statements(body: list[ast.stmt], tests: frozenset[str] = frozenset()) -> Iterator[Seen]:
     """Give every statement with what stands around it."""
     for node in body:
         named = (node.name,) if isinstance(node, ast.FunctionDef | ast.ClassDef) else ()
-        yield Seen(node.lineno, type(node), scopes, tests | {*named, *words(own(node))})
-        yield from _below(node, scopes + named, tests)
+        yield Seen(node.lineno, type(node), tests | {*named, *words(own(node))})
+        yield from _below(node, tests)
 
 
-def _below(node: ast.stmt, scopes: tuple[str, ...], tests: frozenset[str]) -> Iterator[Seen]:
+def _below(node: ast.stmt, tests: frozenset[str]) -> Iterator[Seen]:
     inner = tests
     if isinstance(node, ast.If | ast.While):
         inner = tests | set(words(node.test))
-        yield from statements(node.orelse, scopes, tests | {f"!{word}" for word in words(node.test)})
+        yield from statements(node.orelse, tests | {f"!{word}" for word in words(node.test)})
     elif isinstance(node, ast.For | ast.Try):
-        yield from statements(node.orelse, scopes, tests)
+        yield from statements(node.orelse, tests)
     for handler in getattr(node, "handlers", ()):
-        yield from statements(handler.body, scopes, tests)
-    yield from statements(getattr(node, "finalbody", []), scopes, tests)
+        yield from statements(handler.body, tests)
+    yield from statements(getattr(node, "finalbody", []), tests)
     for case in getattr(node, "cases", ()):
-        yield from statements(case.body, scopes, tests | set(words(node)))
+        yield from statements(case.body, tests | set(words(node)))
     body = getattr(node, "body", [])
-    yield from statements(body if isinstance(body, list) else [], scopes, inner)
+    yield from statements(body if isinstance(body, list) else [], inner)
 
 
-@lru_cache(maxsize=64)
-def read(text: str) -> tuple[Seen, ...]:
-    """Give the statements of a file."""
-    return tuple(statements(ast.parse(text).body))
+@lru_cache(maxsize=4)
+def parsed(text: str) -> ast.Module:
+    """Give the tree of a file."""
+    return ast.parse(text)
+
+
+@lru_cache(maxsize=16)
+def read(text: str, within: str) -> tuple[Seen, ...]:
+    """Give the statements of a file, or of its functions and classes of one name."""
+    tree = parsed(text)
+    if not within:
+        return tuple(statements(tree.body))
+    scopes = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef) and n.name == within)
+    return tuple(seen for scope in scopes for seen in statements(scope.body))
 
 
 def lines(text: str, shape: Shape) -> tuple[int, ...]:
     """Give the lines of the statements that have a shape, in order."""
+    if not all(name.removeprefix("!") in text for name in (*shape.names, shape.within)):
+        return ()
     kinds = KINDS[shape.kind]
     found = (
         one.line
-        for one in read(text)
-        if issubclass(one.node, kinds)
-        and set(shape.names) <= one.words
-        and not set(shape.without) & one.words
-        and (not shape.within or shape.within in one.scopes)
+        for one in read(text, shape.within)
+        if issubclass(one.node, kinds) and set(shape.names) <= one.words and not set(shape.without) & one.words
     )
     return tuple(sorted(set(found)))

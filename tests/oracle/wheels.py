@@ -92,7 +92,7 @@ def rounds(wheels: list[Wheel]) -> list[list[Wheel]]:
 
 def download(folder: Path, wheels: list[Wheel]) -> bool:
     """Download one round; False where pip could not."""
-    words = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    words = [sys.executable, "-m", "pip", "download", "-qq", "--disable-pip-version-check", "--no-deps"]
     words += ["--only-binary=:all:", "--python-version", wheels[0].python, "--dest", str(folder)]
     words += [f"{wheel.library}=={wheel.version}" for wheel in wheels]
     return subprocess.run(words, check=False).returncode == 0
