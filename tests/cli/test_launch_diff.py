@@ -199,6 +199,27 @@ def test_launches_are_paired_by_name_and_the_rest_is_told(meshlint: CommandLine,
     assert "only in .: more.sh::command 1" in meshlint("diff", "v1:.", ".").out
 
 
+def test_launches_of_folders_are_paired_by_the_names_of_their_files(meshlint: CommandLine) -> None:
+    for folder, flag in (("old", "--lr 1e-4"), ("new", "--context-parallel-size 2")):
+        Path(folder).mkdir()
+        for name in ("a.sh", "b.sh"):
+            (Path(folder) / name).write_text(script(flag))
+    pairs = compared(meshlint, "old", "new")["pairs"]
+    assert [(pair["before"]["path"], pair["after"]["path"]) for pair in pairs] == [
+        ("old/a.sh", "new/a.sh"),
+        ("old/b.sh", "new/b.sh"),
+    ]
+
+
+def test_the_named_config_is_paired_before_those_that_inherit_it(meshlint: CommandLine) -> None:
+    policy = "policy: {model_name: Qwen/Qwen3-8B, megatron_cfg: {enabled: true, context_parallel_size: %d}}\n"
+    for name, size in (("z_one", 1), ("z_two", 2)):
+        Path(f"{name}.yaml").write_text(f"grpo: {{}}\n{policy % size}cluster: {{gpus_per_node: 8, num_nodes: 1}}\n")
+        Path(f"a_{name}.yaml").write_text(f"defaults: {name}.yaml\ncluster: {{num_nodes: 4}}\n")
+    pairs = compared(meshlint, "z_one.yaml", "z_two.yaml")["pairs"]
+    assert [(pair["before"]["path"], pair["after"]["path"]) for pair in pairs] == [("z_one.yaml", "z_two.yaml")]
+
+
 def test_equal_values_from_another_place_are_no_difference(meshlint: CommandLine) -> None:
     Path("a.sh").write_text(script())
     Path("b.sh").write_text(script("--context-parallel-size 1"))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import PurePosixPath
 
 from meshlint.card import AMISS, Card, Group, Item, Line, Pad, RoleCard
 from meshlint.config.effective import EffectiveConfig
@@ -30,22 +31,21 @@ MAX_SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class One:
-    """One launch of one side: its card, its first variant, and what it stands on."""
+    """One launch of one side: its card, its first variant, what it stands on, and whether its file was named."""
 
     card: Card
     launch: Launch
     ground: Ground
+    named: bool = False
 
 
 def compare(
     before: str, after: str, options: Options, per_node: int | None = None, marked: Marking | None = None
 ) -> Comparison:
     """Compare two sides; raises UsageError for a side that is not there."""
-    decks = []
-    for given in (before, after):
-        found = side(given, options)
-        decks.append(cards_of(found.scope, options, None, per_node, marked, found.modules))
-    sides = [_ones(deck) for deck in decks]
+    given = [side(text, options) for text in (before, after)]
+    decks = [cards_of(one.scope, options, None, per_node, marked, one.modules) for one in given]
+    sides = [_ones(deck, one.scope.named) for deck, one in zip(decks, given, strict=True)]
     pairs, left, right = _paired(*sides)
     return Comparison(
         before,
@@ -58,25 +58,29 @@ def compare(
     )
 
 
-def _ones(deck: Deck) -> list[One]:
+def _ones(deck: Deck, named: frozenset[str]) -> list[One]:
     return [
-        One(card, variants[0], ground)
+        One(card, variants[0], ground, variants[0].place.path in named)
         for card, variants, ground in zip(deck.cards, deck.launches, deck.grounds, strict=True)
     ]
 
 
+Key = tuple[object, ...]
+
+
 def _paired(left: list[One], right: list[One]) -> tuple[list[tuple[One, One]], list[One], list[One]]:
-    """Pair launches: two lone ones, those of one name, then those of one name within their files."""
+    """Pair launches: two lone ones, else those that bear one name, the nearest kind of name first."""
     if len(left) == len(right) == 1:
         return [(left[0], right[0])], [], []
     pairs: list[tuple[One, One]] = []
-    for key in (_identity, _inner):
-        others: dict[tuple[str, str], list[One]] = {}
+    for key in (_identity, _of_named, _of_file, _inner):
+        others: dict[Key | None, list[One]] = {}
         for one in right:
             others.setdefault(key(one), []).append(one)
         kept = []
         for one in left:
-            same = others.get(key(one), [])
+            name = key(one)
+            same = others.get(name, []) if name is not None else []
             if same:
                 pairs.append((one, same.pop(0)))
             else:
@@ -85,13 +89,27 @@ def _paired(left: list[One], right: list[One]) -> tuple[list[tuple[One, One]], l
     return sorted(pairs, key=lambda pair: pair[0].card.launch.span), left, right
 
 
-def _identity(one: One) -> tuple[str, str]:
+def _identity(one: One) -> Key | None:
     return (one.launch.framework, one.launch.identity)
 
 
-def _inner(one: One) -> tuple[str, str]:
-    """Give the name of a launch inside its file: `command 1`, a function."""
-    return (one.launch.framework, one.launch.identity.partition("::")[2])
+def _of_named(one: One) -> Key | None:
+    """Give the name inside the very file that a person named, which others may inherit."""
+    return (one.launch.framework, _name(one)) if one.named else None
+
+
+def _of_file(one: One) -> Key | None:
+    """Give the name of the file, in whichever folder, and that inside it."""
+    return (one.launch.framework, PurePosixPath(one.launch.place.path).name, _name(one))
+
+
+def _inner(one: One) -> Key | None:
+    """Give the name inside the file alone: `command 1`, a function."""
+    return (one.launch.framework, _name(one)) if _name(one) else None
+
+
+def _name(one: One) -> str:
+    return one.launch.identity.partition("::")[2]
 
 
 def _difference(one: One, other: One) -> Difference:
