@@ -140,6 +140,7 @@ class ProgramRule(Rule):
                 subject=fault.subject,
                 scope=fault.scope,
                 skeleton=fault.skeleton,
+                fix=Fix(fault.fix) if fault.fix else None,
             )
 
 

@@ -169,16 +169,19 @@ def _inline(key: str, finding: Finding, lines: Mapping[str, Lines], sources: Map
 
 
 def _spot(finding: Finding, lines: Mapping[str, Lines], sources: Mapping[str, str]) -> tuple[str, int] | None:
-    """Give the line to comment on: an added one where one took part, else one in a hunk."""
-    near = None
+    """Give the line to comment on: an added one where one took part, else one in a hunk.
+
+    Lines that read alike elsewhere count only where none of the places is where it was judged.
+    """
+    places = []
     for span in (finding.span, *(related.span for related in finding.related)):
-        there = lines.get(span.path, Lines())
-        line = there.find(span.line, _text(span, sources))
-        if line in there.added:
-            return span.path, line
-        if line is not None and near is None:
-            near = span.path, line
-    return near
+        line = lines.get(span.path, Lines()).find(span.line, _text(span, sources))
+        if line is not None:
+            places.append((span.path, line, line == span.line))
+    places = [place for place in places if place[2]] or places
+    added = (place for place in places if place[1] in lines[place[0]].added)
+    spot = next(added, places[0] if places else None)
+    return None if spot is None else spot[:2]
 
 
 def _text(span: Span, sources: Mapping[str, str]) -> str | None:
