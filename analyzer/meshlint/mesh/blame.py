@@ -16,7 +16,7 @@ from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse,
 from meshlint.mesh.fast import Prover, divides, varies, weakly
 from meshlint.mesh.gate import Expr, atoms, shows_apart
 from meshlint.mesh.group import Group
-from meshlint.mesh.segment import condition_of, cut, drop_uniform, project
+from meshlint.mesh.segment import condition_of, cut, drop_uniform, effort, project
 from meshlint.mesh.simulate import RUN_CAP, Options, Run, Stuck, Verdict, gate_key, simulate, simulate_on
 from meshlint.mesh.term import Alt, Exit, Loop, Node, Op, Terms, breaks, children, count, returns, walk
 from meshlint.records import dataclass
@@ -33,6 +33,9 @@ NESTING_CAP = 50
 
 STUCK_CAP = 4
 """How many stuck instances are asked for a gate."""
+
+COPIES = 60_000
+"""Nodes that are gone through for the parts of one term: early exits put long parts into each other."""
 
 BALANCE_CAP = 4
 BALANCE_REACH = 400
@@ -342,6 +345,9 @@ class Judge:
     unjudged: int = 0
     simulated: int = 0
     run_cap: int = RUN_CAP
+    cut_short: bool = False
+    """Whether the last term has too many parts in parts to be looked through."""
+    _copied: int = 0
     _answers: dict[tuple[int, Options, Facts], Verdict] = field(default_factory=dict)
     _balancing: set[object] = field(default_factory=set)
 
@@ -354,6 +360,7 @@ class Judge:
         if self.prover.safe(term):
             return ()
         self._balancing.clear()
+        self._copied, self.cut_short = 0, False
         found: dict[object, Fault] = {}
         for fault in self._spine(term, None, _Place()):
             if fault.key not in found and not self._explained(term, fault):
@@ -397,6 +404,10 @@ class Judge:
             node, stop, here = pending.pop()
             if node is None or (stop is not None and node.shape == stop.shape):
                 continue
+            if self._copied > COPIES:
+                self.unjudged += not self.cut_short
+                self.cut_short = True
+                return
             join = following = self.terms.joins.next(node)
             inner: list[tuple[Node | None, Node | None, _Place]] = []
             if not self._harmless(node, join):
@@ -414,7 +425,11 @@ class Judge:
     def _harmless(self, node: Node, join: Node | None) -> bool:
         if isinstance(node, Op):
             return not varies(node)
-        return not isinstance(node, (Alt, Loop)) or self.prover.safe(cut(self.terms, node, join))
+        if not isinstance(node, (Alt, Loop)):
+            return True
+        part = cut(self.terms, node, join)
+        self._copied += effort(self.terms, node, join)
+        return self.prover.safe(part)
 
     def _after(self, node: Node, place: _Place) -> _Place:
         """Add what all ranks know after a uniform branch, of which one side may leave the program."""

@@ -327,6 +327,8 @@ class Terms:
     joins: Joins = field(default_factory=Joins)
     cuts: dict[tuple[int, int], Node] = field(default_factory=dict)
     """What `meshlint.mesh.segment.cut` gave."""
+    copied: dict[tuple[int, int], int] = field(default_factory=dict)
+    """How many nodes it went through for that."""
 
     @property
     def nil(self) -> Node:

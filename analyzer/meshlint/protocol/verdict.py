@@ -243,6 +243,8 @@ class Verdicts:
     itself: dict[Span, bool] = field(default_factory=dict)
     judged: dict[tuple[int, bool], tuple[tuple[Fault, ...], int]] = field(default_factory=dict)
     """What each term shows, and how much of it was left unjudged."""
+    cut_short: set[int] = field(default_factory=set)
+    """The terms that were not judged to their end."""
     reads: dict[object, Any] = field(default_factory=dict)
     """What each term and each answer about a gate rests on."""
 
@@ -258,7 +260,11 @@ class Verdicts:
         for root in roots:
             term = self._known(root)
             if self._varies_here(term):
-                for fault in self._judged(term):
+                faults = self._judged(term)
+                if term.id in self.cut_short:
+                    name = self.engine.linker.definition(root.path, root.index).qualname
+                    self._note(f"{root.path}: `{name}` leaves in too many places to be judged to its end")
+                for fault in faults:
                     known = best.get(fault.key)
                     if known is None or _depth(fault) < _depth(known.fault):
                         best[fault.key] = Found(root, term, fault)
@@ -390,10 +396,13 @@ class Verdicts:
     def _judged_anew(self, term: Term, thorough: bool) -> tuple[Fault, ...]:
         self.judge.left, self.judge.thorough = RUNS_PER_ROOT, thorough
         try:
-            return self.judge.faults(term)
+            faults = self.judge.faults(term)
         except RecursionError:
             self.judge.unjudged += 1
             return ()
+        if self.judge.cut_short:
+            self.cut_short.add(term.id)
+        return faults
 
     def _stands(self, found: Found) -> bool:
         """Say whether a fault stands in what the program does with the function."""
