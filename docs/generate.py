@@ -21,6 +21,13 @@ from meshlint.settings.read import KEYS
 HERE = Path(__file__).parent
 NOTE = "<!-- made by docs/generate.py; edit the source that it reads -->\n\n"
 
+ENGINE_PARTS = {
+    "backend": "The choice of a backend",
+    "modules": "The backend's module",
+    "forward": "The forward pass over the ranks",
+}
+"""Where Transformer Engine refuses something."""
+
 DEPTHS = ("gpu", "cpu", "simulate")
 """The depths of verdicts, the deepest first."""
 
@@ -265,7 +272,7 @@ def _engine() -> Iterator[str]:
     yield "[the data](transformer-engine.json) has the line at each of them. A rule's window of versions follows from"
     yield "the row that names it. Where no backend is left, the first forward pass ends with a ValueError: no dot"
     yield "product attention backend."
-    for part, title in (("backend", "The choice of a backend"), ("forward", "The forward pass")):
+    for part, title in ENGINE_PARTS.items():
         yield f"\n## {title}\n"
         yield f"In {_files(versions, part)}."
         yield ""

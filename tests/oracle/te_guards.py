@@ -37,6 +37,9 @@ BACKENDS = (
     f"{_ROOT}/attention.py",
 )
 FORWARD = (f"{_ROOT}/attention/dot_product_attention/context_parallel.py", f"{_ROOT}/attention.py")
+MODULES = (f"{_ROOT}/attention/dot_product_attention/backends.py", f"{_ROOT}/attention.py")
+PARTS = {"backend": BACKENDS, "modules": MODULES, "forward": FORWARD}
+"""Where the guards stand: the choice of a backend, the backend's module, the exchange over the ranks."""
 CHOICE = "get_attention_backend"
 ENTRY = "attn_forward_func_with_cp"
 RING, GATHER, ALL_TO_ALL = "AttnFuncWithCPAndKVP2P", "AttnFuncWithCPAndKVAllGather", "AttnFuncWithCPAndQKVOA2A"
@@ -114,6 +117,9 @@ GUARDS = (
           _drop("fused", CP, "qkv_format", "thd", "cp_comm_type"), ("PKD002", "PKD004")),
     Guard("fused-odd-heads", "cp > 1, a2a or a2a+p2p, an odd number of heads or key-value groups on a rank", NO_FUSED,
           _drop("fused", CP, "num_heads", "num_gqa_groups", "cp_comm_type"), ("CTX003",)),
+    Guard("padding", "cp > 1, not packed, a padding mask", STOPS,
+          (Shape(MODULES, "assert", ("padding", "context_parallel"), "FlashAttention"),
+           Shape(MODULES, "assert", ("padding", "context_parallel"), "FusedAttention")), ("CTX007",)),
     Guard("levels", "a2a+p2p with other than two groups", STOPS,
           _refuse(ENTRY, "cp_group", "len", "2"), ("HCP003", "HCP005")),
     Guard("one-group", "another exchange than a2a+p2p with a list of groups", STOPS,
@@ -189,13 +195,13 @@ def _present(shape: Shape, text_of: Mapping[str, str]) -> str:
 
 def texts(wheel: Wheel) -> dict[str, str]:
     """Give the files that the guards stand in."""
-    return {file: text for file in (*BACKENDS, *FORWARD) if (text := wheel.text(file)) is not None}
+    return {file: text for file in (*BACKENDS, *MODULES, *FORWARD) if (text := wheel.text(file)) is not None}
 
 
 def at_tag(git: Path, version: str) -> dict[str, str]:
     """Give the same of a version that is a tag only."""
     shown = {}
-    for file in (*BACKENDS, *FORWARD):
+    for file in (*BACKENDS, *MODULES, *FORWARD):
         done = subprocess.run(["git", "-C", str(git), "show", f"v{version}:{file}"], capture_output=True, check=False)
         if done.returncode == 0:
             shown[file] = done.stdout.decode()
@@ -205,8 +211,7 @@ def at_tag(git: Path, version: str) -> dict[str, str]:
 def row(version: str, text_of: Mapping[str, str]) -> dict[str, Any]:
     """Give one version: its files, and the lines of every guard that it has."""
     listed = {guard.name: found(guard, text_of) for guard in GUARDS}
-    files = {"backend": _present(Shape(BACKENDS, "any", ()), text_of)}
-    files["forward"] = _present(Shape(FORWARD, "any", ()), text_of)
+    files = {part: _present(Shape(places, "any", ()), text_of) for part, places in PARTS.items()}
     return {"version": version, **files, "lines": {name: where for name, where in listed.items() if where}}
 
 
@@ -215,7 +220,7 @@ def page(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
     shown = [
         {
             "name": guard.name,
-            "part": "backend" if guard.shapes[0].within == CHOICE else "forward",
+            "part": next(part for part, places in PARTS.items() if places == guard.shapes[0].files),
             "when": guard.when,
             "then": guard.then,
             "rules": list(guard.rules),

@@ -100,7 +100,7 @@ ALWAYS: Mapping[str, tuple[str, ...]] = {
     "CTX002": ("exchange",),
     "CTX003": ("a2a-heads",),
     "CTX006": ("unfused",),
-    "CTX007": ("bias", "gather-bias", "a2a-bias", "gather-padding", "a2a-padding", "fused-bias-packed"),
+    "CTX007": ("padding", "bias", "gather-bias", "a2a-bias", "gather-padding", "a2a-padding", "fused-bias-packed"),
     "CTX008": ("flash-fp8",),
 }
 """What a rule says of every version it says by guards that all of them have."""
