@@ -96,7 +96,7 @@ class Toy:
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give an empty project in which only the toy surface is read; it is the current folder."""
-    monkeypatch.setattr("meshlint.engine.gather.surfaces", lambda paths: iter([Toy()]))
+    monkeypatch.setattr("meshlint.engine.gather.surfaces", lambda *given: iter([Toy()]))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "meshlint.toml").write_text("")
     return tmp_path

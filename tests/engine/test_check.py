@@ -134,6 +134,15 @@ def test_per_file_ignores(meshlint: CommandLine, wrong_product: Path) -> None:
     assert meshlint("check").status == 0
 
 
+def test_an_idle_entry_of_per_file_ignores_is_told(meshlint: CommandLine, wrong_product: Path) -> None:
+    (wrong_product / "meshlint.toml").write_text('[per-file-ignores]\n"job*" = ["HCP002"]\n"gone/*" = ["HCP001"]\n')
+    said = "meshlint.toml:3: `per-file-ignores` leaves out nothing of HCP001 in gone/*\n"
+    run = meshlint("check")
+    assert (run.status, run.err.count("leaves out nothing"), run.err.endswith(said)) == (0, 1, True)
+    assert "leaves out nothing" not in meshlint("check", "job.toy.yaml").err
+    assert "leaves out nothing" not in meshlint("check", "--ignore", "HCP001").err
+
+
 def test_versions_that_disagree_are_a_warning_that_names_them(meshlint: CommandLine, wrong_product: Path) -> None:
     (wrong_product / "job.toy.yaml").write_text("cp: 4\ncomm: a2a+p2p\nsizes: [2, 2]\n")
     ranged = meshlint("check", "--isolated", "--pin", "transformer-engine=>=1.11", "--format", "json")
@@ -209,7 +218,7 @@ def test_equal_input_gives_equal_bytes(wrong_product: Path) -> None:
         (wrong_product / f"{name}.toy.yaml").write_text("base: job.toy.yaml\n")
     script = (
         "import sys, conftest; from meshlint.engine import gather;"
-        "gather.surfaces = lambda paths: iter([conftest.Toy()]); from meshlint.cli.main import main; main()"
+        "gather.surfaces = lambda *given: iter([conftest.Toy()]); from meshlint.cli.main import main; main()"
     )
     runs = [
         subprocess.run(

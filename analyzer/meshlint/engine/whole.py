@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
@@ -224,7 +224,10 @@ def report_of(scope: Scope, context: Context, options: Options, rules: RuleSet, 
             sorted((j.coverage for j in outcome.judgements), key=lambda c: (c.launch.span, c.launch.identity))
         ),
         rules=ruleset.describe(rules.rules),
-        notes=tuple(outcome.notes),
+        notes=(
+            *outcome.notes,
+            *(_idle_ignores(judged, scope, options, rules) if complete and not outcome.failures else ()),
+        ),
         details=tuple(outcome.details),
         files=len(scope.asked),
         left_out=dict(sorted(Counter(rules.left_out.values()).items())),
@@ -251,14 +254,36 @@ def _kept(judged: list[Judged], scope: Scope, options: Options, rules: RuleSet) 
     table = options.settings.per_file_ignores
     if not table:
         return judged
+    tests = [_left_out(pattern, words, scope, options, rules) for pattern, words in table.items()]
+    return [one for one in judged if not any(test(one) for test in tests)]
+
+
+def _left_out(
+    pattern: str, words: Sequence[str], scope: Scope, options: Options, rules: RuleSet
+) -> Callable[[Judged], bool]:
+    """Give the test whether an entry of `per-file-ignores` leaves a finding out."""
     from meshlint.sources.patterns import spec_of
 
     base = options.settings.base or scope.root
-    specs = [(spec_of([p]), ruleset.codes(rules.rules, words)) for p, words in table.items()]
+    spec, codes = spec_of([pattern]), ruleset.codes(rules.rules, words)
 
-    def kept(one: Judged) -> bool:
+    def test(one: Judged) -> bool:
+        if one.finding.code not in codes:
+            return False
         file = scope.root / one.finding.span.path
         relative = file.relative_to(base).as_posix() if file.is_relative_to(base) else one.finding.span.path
-        return not any(one.finding.code in codes and spec.match_file(relative) for spec, codes in specs)
+        return bool(spec.match_file(relative))
 
-    return [one for one in judged if kept(one)]
+    return test
+
+
+def _idle_ignores(judged: Sequence[Judged], scope: Scope, options: Options, rules: RuleSet) -> Iterator[str]:
+    """Tell of entries of `per-file-ignores` that leave nothing out though all that they name was judged."""
+    if not options.settings.per_file_ignores:
+        return
+    judging = {rule.code for rule in (*rules.launch_rules(), *rules.program_rules())}
+    for pattern, words in options.settings.per_file_ignores.items():
+        test = _left_out(pattern, words, scope, options, rules)
+        if ruleset.codes(rules.rules, words) <= judging and not any(test(one) for one in judged):
+            where = options.settings.where("per-file-ignores", pattern)
+            yield f"{where}: `per-file-ignores` leaves out nothing of {', '.join(words)} in {pattern}"
