@@ -712,6 +712,7 @@ class Verdicts:
             subject=f"{self._scope(fault, site)}|{group}|{op.kind}",
             scope=self._scope(fault, site),
             skeleton=skeleton(terms, fault),
+            fix=_everywhere(group, op) if code == "COL001" else "",
         )
 
     def label(self, group: Group) -> str:
@@ -764,6 +765,13 @@ class Verdicts:
     def _scope(self, fault: Fault, site: Site) -> str:
         inner = self._function(fault.node.gate.site.span if fault.node is not None else site.span)
         return inner.qualname if inner is not None else ""
+
+
+def _everywhere(group: str, op: Op) -> str:
+    return (
+        f"Make the call that leads to `{op.kind}` on every rank of the {group} group, in front of the gate; only what "
+        "is done with its result belongs behind it."
+    )
 
 
 def _frame(op: Op) -> Span:
