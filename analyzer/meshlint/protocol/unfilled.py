@@ -44,12 +44,14 @@ def unfilled(returns: list[tuple[Expr, V, Node]], domain: Domain, axes: Axes) ->
     """Find the keys of a returned batch that are left unfilled on some stage and filled on another."""
     for condition, value, node in returns:
         found: dict[str, list[str]] = {}
+        served: set[str] = set()
         for key, element in list(elements(value, domain))[:MAX_KEYS]:
-            stage = _left_out(condition, element, domain, axes)
+            stage = _left_out(condition, element, domain, axes, served)
             if stage:
                 found.setdefault(stage, []).append(key)
         for stage, keys in sorted(found.items()):
-            return Unfilled(node[1], tuple(keys), stage)
+            if stage in served:
+                return Unfilled(node[1], tuple(keys), stage)
     return None
 
 
@@ -67,18 +69,19 @@ def elements(value: V, domain: Domain) -> Iterator[tuple[str, V]]:
             yield key, domain.join(phi.condition, element, second[key])
 
 
-def _left_out(condition: Expr, element: V, domain: Domain, axes: Axes) -> str:
-    """Give the name of the stage on which receivers alone hold an unfilled buffer; empty where there is none."""
+def _left_out(condition: Expr, element: V, domain: Domain, axes: Axes, served: set[str]) -> str:
+    """Give the name of the stage on which receivers alone hold an unfilled buffer; empty where there is none.
+
+    Stages on which they hold something are added to `served`: one that gets nothing at all needs no batch.
+    """
     hollow, none = hollow_if(element.expr, domain), domain.is_none(element)
-    if hollow.op == "lit":
-        return ""
     facts = list(dict.fromkeys(fact for expr in (condition, hollow, none) for fact in atoms(expr)))
     if len(facts) > SETTINGS or any(fact.var for fact in facts):
         return ""
     for values in product(*((2, 0) if fact.op == "atom" and fact.args[2] else (True, False) for fact in facts)):
         chosen = {fact.id: value for fact, value in zip(facts, values, strict=True)}
         try:
-            stage = _on_a_stage(condition, hollow, none, axes, chosen)
+            stage = _on_a_stage(condition, hollow, none, axes, chosen, served)
         except Unresolvable:
             return ""
         if stage:
@@ -86,7 +89,7 @@ def _left_out(condition: Expr, element: V, domain: Domain, axes: Axes) -> str:
     return ""
 
 
-def _on_a_stage(condition: Expr, hollow: Expr, none: Expr, axes: Axes, facts: dict[int, Any]) -> str:
+def _on_a_stage(condition: Expr, hollow: Expr, none: Expr, axes: Axes, facts: dict[int, Any], served: set[str]) -> str:
     bad, good = "", False
     for stages in (1, 2, 3):
         layout = Layout(mesh_of(axes, tp=2, pp=stages))
@@ -104,7 +107,9 @@ def _on_a_stage(condition: Expr, hollow: Expr, none: Expr, axes: Axes, facts: di
             there = [not of(none, rank) for rank in ranks]
             if empty == [False, True] and there[0]:
                 bad = bad or STAGE_NAMES[stages][stage]
-            good = good or (empty == [False, False] and all(there))
+            if empty == [False, False] and all(there):
+                good = True
+                served.add(STAGE_NAMES[stages][stage])
     return bad if good else ""
 
 
