@@ -116,14 +116,23 @@ def parsed(text: str) -> ast.Module:
     return ast.parse(text)
 
 
+def definitions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+    """Give the functions and classes of some statements, those inside others too."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node
+        for part in ("body", "orelse", "finalbody"):
+            inner = getattr(node, part, [])
+            yield from definitions(inner if isinstance(inner, list) else [])
+
+
 @lru_cache(maxsize=16)
 def read(text: str, within: str) -> tuple[Seen, ...]:
     """Give the statements of a file, or of its functions and classes of one name."""
-    tree = parsed(text)
+    body = parsed(text).body
     if not within:
-        return tuple(statements(tree.body))
-    scopes = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef) and n.name == within)
-    return tuple(seen for scope in scopes for seen in statements(scope.body))
+        return tuple(statements(body))
+    return tuple(seen for scope in definitions(body) if scope.name == within for seen in statements(scope.body))
 
 
 def lines(text: str, shape: Shape) -> tuple[int, ...]:
