@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from enum import Enum
+from typing import Any
 
 from meshlint.place import Span
 from meshlint.records import dataclass
@@ -126,6 +127,8 @@ class Finding:
     """What was seen when its failure was reproduced, or the command that shows it."""
     skeleton: str = ""
     """A program that shows this very finding (see `meshlint.mesh.skeleton`); reports leave it out."""
+    sizes: Mapping[str, Any] = field(default_factory=dict)
+    """What the launch sets of the fields that reproducers take: numbers, words and lists; reports leave it out."""
     rule_url: str = ""
     suppressed: str = ""
     """The reason given where the finding is suppressed; empty where it is not."""

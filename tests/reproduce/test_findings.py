@@ -84,3 +84,22 @@ def test_a_launch_is_shown_by_its_rule(meshlint: CommandLine) -> None:
     run = meshlint(*words, FIXTURES / "HCP001" / "bad")
     assert "reproduced: wrong-values at depth simulate, by the rule's own cases" in run.out
     assert "a stand-in" in run.out
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("HCP001", "wrong-values at depth simulate, by its own sizes (context_parallel_size 4)"),
+        ("CTX001", "(seq_length 4100, context_parallel_size 4), shrunk: seq_length 4100 to 12"),
+        ("CTX003", "(heads of a rank 28, cp_comm_type a2a, all-to-all over 8), shrunk: heads of a rank 28 to 12"),
+        ("MOE002", "(num_moe_experts 128, expert_model_parallel_size 6), shrunk: expert_model_parallel_size 6 to 3"),
+        ("PAR003", "by its own sizes (num_layers 28, pipeline_model_parallel_size 8)"),
+        ("PAR004", "by its own sizes (num_attention_heads 28, tensor_model_parallel_size 8)"),
+        ("PAR008", "by its own sizes (global_batch_size 16, micro_batch_size 3, data-parallel ranks 8)"),
+    ],
+)
+def test_a_launch_is_shown_by_its_own_sizes(code: str, says: str) -> None:
+    report = check([str(FIXTURES / code / "bad")], Options(cache=False, select=(code,), preview=True, cwd=FIXTURES))
+    found = {one.reproducer for one in reproduced(report, Depth.SIMULATE)}
+    assert any(says in one for one in found), sorted(found)
+    assert not any("not shown" in one for one in found)

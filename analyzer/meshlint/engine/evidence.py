@@ -1,7 +1,8 @@
 """Evidence for findings: each is reproduced, and what was seen goes into the report.
 
-A finding of the code side is shown by its own protocol (`Finding.skeleton`), one of a launch by its rule's smallest
-case. What could not be shown says so; nothing is told that was not run.
+A finding of the code side is shown by its own protocol (`Finding.skeleton`), one of a launch by its own sizes on the
+smallest mesh that shows it (`Reproducer.own`), where those are known, else by its rule's smallest case. What could not
+be shown says so; nothing is told that was not run.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from meshlint.engine.reproducers import reproducer_of
 from meshlint.engine.ruleset import load
 from meshlint.finding import Finding, Outcome, Report
 from meshlint.records import dataclass
-from meshlint.reproduce.case import Arm, Case, Depth, Happens, Reproducer, fixed
+from meshlint.reproduce.case import Arm, Case, Depth, Happens, Own, Reproducer, fixed
 from meshlint.reproduce.run import Runner
 from meshlint.reproduce.verdict import ArmVerdict, CaseVerdict, Verdict
 
@@ -51,9 +52,27 @@ class Evidence:
         """Say what was seen of one finding; "" where there is nothing to run."""
         if finding.skeleton:
             return self.own(finding)
+        reproducer = self.reproducer(finding.code)
+        own = reproducer.own(finding.sizes) if reproducer is not None and reproducer.own is not None else None
+        if own is not None:
+            return self.sized(finding.code, own)
         if finding.code not in self.by_rule:
-            self.by_rule[finding.code] = self.of_rule(finding.code)
+            self.by_rule[finding.code] = self.of_rule(reproducer)
         return self.by_rule[finding.code]
+
+    def reproducer(self, code: str) -> Reproducer | None:
+        """Give the reproducer of a rule."""
+        rule = next((rule for rule in load() if rule.code == code), None)
+        return None if rule is None else reproducer_of(rule)
+
+    def sized(self, code: str, own: Own) -> str:
+        """Run the cases that were made of a finding's own sizes; alike launches are run once."""
+        key = f"{code} {own.told}"
+        if key not in self.by_rule:
+            reproducer = Reproducer(code, own.cases)
+            verdict = self.runner.run(reproducer, self.depth_of(reproducer))
+            self.by_rule[key] = _of_rule(verdict, own.told)
+        return self.by_rule[key]
 
     def own(self, finding: Finding) -> str:
         """Run a finding's own protocol."""
@@ -67,14 +86,12 @@ class Evidence:
             return f"not run at depth {verdict.depth.value}: {verdict.why}"
         return _own(verdict, verdict.cases[0], stated)
 
-    def of_rule(self, code: str) -> str:
+    def of_rule(self, reproducer: Reproducer | None) -> str:
         """Run a rule's own cases."""
-        rule = next((rule for rule in load() if rule.code == code), None)
-        reproducer = None if rule is None else reproducer_of(rule)
         if reproducer is None:
             return ""
         verdict = self.runner.run(reproducer, self.depth_of(reproducer))
-        return _of_rule(verdict)
+        return _of_rule(verdict, "the rule's own cases")
 
     def depth_of(self, reproducer: Reproducer) -> Depth:
         """Give the depth to run at."""
@@ -92,18 +109,18 @@ def _own(verdict: Verdict, case: CaseVerdict, stated: tuple[Happens, ...]) -> st
     return f"{failing.happened.value} {where}{_waits(case.case, failing)}; ok once its ranks do alike"
 
 
-def _of_rule(verdict: Verdict) -> str:
+def _of_rule(verdict: Verdict, what: str) -> str:
     command = f"`meshlint reproduce {verdict.code}`"
     if not verdict.cases:
         return f"not run: {verdict.why}"
     if not verdict.shown:
-        return f"not shown at depth {verdict.depth.value} by the rule's own cases; see {command}"
+        return f"not shown at depth {verdict.depth.value} by {what}; see {command}"
     first = verdict.cases[0]
     happened = first.arms[0].happened
     assert happened is not None
     seen = _waits(first.case, first.arms[0]) or _errors(first.arms[0], first.case.tolerance)
     runs = f", which run {first.case.runs}" if first.case.runs else ""
-    return f"{happened.value} at depth {verdict.depth.value}, by the rule's own cases{runs}{seen} ({command})"
+    return f"{happened.value} at depth {verdict.depth.value}, by {what}{runs}{seen} ({command})"
 
 
 def _waits(case: Case, arm: ArmVerdict) -> str:

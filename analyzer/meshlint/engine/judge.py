@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from contextlib import suppress
+from dataclasses import field, replace
+from typing import Any
 
 from packaging.version import Version
 
-from meshlint.config.effective import Fork, Resolved, Unjudged
+from meshlint.config.effective import EffectiveConfig, Fork, Resolved, Unjudged
 from meshlint.config.framework import Framework, Role
 from meshlint.config.launch import Launch, Pin
 from meshlint.config.shapes.source import Shapes
@@ -42,6 +44,8 @@ class Hit:
     """The libraries whose version the rule asked for."""
     assumed: tuple[str, ...] = ()
     """What the rule took for granted, in sentences."""
+    sizes: Mapping[str, Any] = field(default_factory=dict)
+    """What the launch sets of the fields that reproducers take."""
 
     @property
     def named(self) -> tuple[tuple[str, Value], ...]:
@@ -175,7 +179,8 @@ def _try_role(
             trial.stop("rule", "the rule itself failed")
             return
         trial.judged.append((index, role.name, chosen))
-        trial.hits += hits
+        sizes = sizes_of(config) if hits else {}
+        trial.hits += [replace(hit, sizes=sizes) for hit in hits]
 
 
 def hit_of(rule: LaunchRule | LaunchChangeRule, verdict: Verdict, config: Traced) -> Hit:
@@ -185,6 +190,29 @@ def hit_of(rule: LaunchRule | LaunchChangeRule, verdict: Verdict, config: Traced
     asked, assumed = tuple(config.libraries), tuple(config.assumed)
     where = config.launch, config.framework, config.role
     return Hit(type(rule), verdict, *where, config.chosen, at, values, asked, assumed)
+
+
+SIZES = (
+    "context_parallel_size", "tensor_model_parallel_size", "pipeline_model_parallel_size",
+    "expert_model_parallel_size", "hierarchical_context_parallel_sizes", "cp_comm_type", "seq_length",
+    "num_attention_heads", "num_query_groups", "num_layers", "num_moe_experts", "moe_router_topk",
+    "global_batch_size", "micro_batch_size", "world_size",
+)  # fmt: skip
+"""The fields that reproducers take from a launch (`meshlint.reproduce.own`)."""
+
+
+def sizes_of(config: EffectiveConfig) -> dict[str, Any]:
+    """Give those of SIZES that are known; asked last, since asking leaves its traces in the config."""
+    found: dict[str, Any] = {}
+    for name in SIZES:
+        with suppress(Fork, Unjudged, KeyError):
+            value = config.value(name)
+            data = None if value.is_unknown else value.data
+            if isinstance(data, (int, str)) and not isinstance(data, bool):
+                found[name] = data
+            elif isinstance(data, (tuple, list)) and all(isinstance(one, (int, str)) for one in data):
+                found[name] = list(data)
+    return found
 
 
 def findings_of(trial: Trial, variants: int, versions: Mapping[str, Resolved]) -> list[Judged]:
@@ -243,6 +271,7 @@ def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str
         given=tuple(_given(first)),
         fix=in_words_of(verdict.fix, first.launch, first.framework, first.role),
         rule_url=page(rule),
+        sizes=first.sizes,
     )
 
 

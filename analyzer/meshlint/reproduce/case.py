@@ -8,9 +8,10 @@ An arm is the text of a program in plain torch.distributed, run by every rank. T
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 
 class Depth(str, Enum):
@@ -92,6 +93,14 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
+class Own:
+    """The cases of one finding: the first whose library is there counts. `told` names its sizes and what was shrunk."""
+
+    cases: tuple[Case, ...]
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reproducer:
     """Everything that shows one rule."""
 
@@ -99,6 +108,8 @@ class Reproducer:
     cases: tuple[Case, ...]
     missing: str = ""
     """Why there is no case at some depths, in a sentence."""
+    own: Callable[[Mapping[str, Any]], Own | None] | None = None
+    """Makes the cases of one finding from the sizes of its launch (`Finding.sizes`); None where they do not suffice."""
 
     def depths(self) -> tuple[Depth, ...]:
         """Give the depths that have a case, shallow first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from meshlint.reproduce.attention import Setting, attention_cases
 from meshlint.reproduce.case import Happens, Reproducer
+from meshlint.reproduce.own import without_groups
 
 SAYS = "a2a+p2p without sizes: no groups are built, and each rank attends to its own part of the sequence"
 
@@ -19,4 +20,5 @@ REPRODUCER = Reproducer(
             Happens.WRONG,
         ),
     ),
+    own=without_groups("no-sizes", SAYS),
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from meshlint.reproduce.case import Arm, Case, Depth, Happens, Reproducer, fixed
-from meshlint.reproduce.upstream import MEGATRON_NEEDS, MEGATRON_RUNS
+from meshlint.reproduce.own import divided
+from meshlint.reproduce.upstream import MEGATRON_NEEDS, MEGATRON_RUNS, core_case, extracted_case
 
 CONFIG = """\
 from megatron.core.transformer.transformer_config import TransformerConfig
@@ -18,6 +19,29 @@ mine = heads[rank * len(heads) // tp : (rank + 1) * len(heads) // tp]
 check("heads of this rank", float(len(mine)), len(heads) / tp)
 """
 SAYS = "three attention heads over two tensor-parallel ranks"
+
+
+def of(heads: int, tp: int) -> tuple[Case, ...]:
+    """Make the cases of heads over tensor-parallel ranks."""
+    says, right = f"{heads} attention heads over {tp} tensor-parallel ranks", heads // tp * tp or tp
+    built, split = (
+        [
+            text.format(heads=count)
+            .replace("hidden_size=96", f"hidden_size={heads * right * 8}")
+            .replace("model_parallel_size=2", f"model_parallel_size={tp}")
+            .replace("list(range(12)), 2", f"list(range({4 * max(heads, right)})), {tp}")
+            for count in (heads, right)
+        ]
+        for text in (CONFIG, SPLIT)
+    )
+    return (
+        core_case("heads", says, built[0], built[1], "must be a multiple of", world=tp),
+        extracted_case(
+            "heads", f"{says}: some have more of them than others", split[0], split[1], "the split of heads, without its assertion",
+            world=tp,
+        ),
+    )  # fmt: skip
+
 
 REPRODUCER = Reproducer(
     "PAR004",
@@ -42,4 +66,5 @@ REPRODUCER = Reproducer(
             depths=(Depth.SIMULATE,),
         ),
     ),
+    own=divided("num_attention_heads", "tensor_model_parallel_size", of),
 )

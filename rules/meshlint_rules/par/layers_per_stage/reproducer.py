@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from meshlint.reproduce.case import Reproducer
+from meshlint.reproduce.case import Case, Reproducer
+from meshlint.reproduce.own import divided
 from meshlint.reproduce.upstream import core_case, extracted_case
 
 BUILT = """\
@@ -24,6 +25,26 @@ dist.all_gather_object(theirs, layers // stages)
 check("layers that some stage builds", float(sum(theirs)), layers)
 """
 
+
+def of(layers: int, stages: int) -> tuple[Case, ...]:
+    """Make the cases of layers over stages."""
+    says, right = f"{layers} layers over {stages} pipeline stages", layers // stages * stages or stages
+    built = [_staged(BUILT, stages).format(layers=count) for count in (layers, right)]
+    rounded = [_staged(ROUNDED, stages).format(layers=count) for count in (layers, right)]
+    cut = "the division of megatron-core's stages, without its assertion"
+    return (
+        core_case("layers", says, built[0], built[1], "divisible by", world=stages),
+        extracted_case(
+            "layers", f"{says}: those left over are built by nobody", rounded[0], rounded[1], cut, world=stages
+        ),
+    )
+
+
+def _staged(text: str, stages: int) -> str:
+    text = text.replace("model_parallel_size=2", f"model_parallel_size={stages}")
+    return text.replace("{layers} / 2", f"{{layers}} / {stages}").replace("{layers}, 2", f"{{layers}}, {stages}")
+
+
 REPRODUCER = Reproducer(
     "PAR003",
     (
@@ -44,4 +65,5 @@ REPRODUCER = Reproducer(
             world=2,
         ),
     ),
+    own=divided("num_layers", "pipeline_model_parallel_size", of),
 )

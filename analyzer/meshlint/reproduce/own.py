@@ -1,0 +1,129 @@
+"""A finding's own sizes, on the smallest mesh that shows the same failure.
+
+A size counts by what is left over: 6 heads over 8 ranks fail as 6 over 4 do, and 4,100 tokens as 12. So degrees are
+taken from the divisors of the launch's own, the smallest that still fails, and long lengths go down to what has the
+same remainder. What was shrunk is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from meshlint.reproduce.attention import Setting, attention_cases
+from meshlint.reproduce.case import Case, Happens, Own
+
+Sizes = Mapping[str, Any]
+MOST = 8
+"""Ranks that a shrunk mesh may have."""
+
+
+def numbers(sizes: Sizes, *names: str) -> tuple[int, ...] | None:
+    """Give numbers above 0 by their names; None if one is not known."""
+    found = tuple(sizes.get(name) for name in names)
+    return found if all(isinstance(one, int) and one > 0 for one in found) else None  # type: ignore[return-value]
+
+
+def smallest(number: int, degree: int, chunks: int = 1) -> int | None:
+    """Give the smallest divisor of `degree` above 1 into which, times `chunks`, `number` does not go; at most MOST."""
+    ways = (one for one in range(2, min(degree, MOST) + 1) if degree % one == 0)
+    return next((one for one in ways if number % (one * chunks)), None)
+
+
+def short(number: int, unit: int) -> int:
+    """Give the smallest number from `unit` on that leaves the same remainder; a number below twice `unit` stays."""
+    return number if number < 2 * unit else unit + number % unit
+
+
+def told(words: Mapping[str, object], shrunk: Mapping[str, tuple[object, object]]) -> str:
+    """Say which sizes of the launch were taken, and what was made smaller."""
+    taken = ", ".join(f"{name} {value}" for name, value in words.items())
+    smaller = [f"{name} {old} to {new}" for name, (old, new) in shrunk.items() if old != new]
+    return f"its own sizes ({taken})" + (f", shrunk: {', '.join(smaller)}" if smaller else "")
+
+
+def divided(
+    number: str, degree: str, make: Callable[[int, int], tuple[Case, ...]], chunks: int = 1, *, long: bool = False
+) -> Callable[[Sizes], Own | None]:
+    """Make what shows that a number does not go into a degree; `make` gets both.
+
+    `long`: the number may be shrunk to one with the same remainder.
+    """
+
+    def own(sizes: Sizes) -> Own | None:
+        found = numbers(sizes, number, degree)
+        if found is None:
+            return None
+        count, ranks = found
+        few = smallest(count, ranks, chunks)
+        if few is None:
+            return None
+        small = short(count, few * chunks) if long else count
+        cases = make(small, few)
+        return Own(cases, told({number: count, degree: ranks}, {degree: (ranks, few), number: (count, small)}))
+
+    return own
+
+
+def heads_of(sizes: Sizes) -> tuple[tuple[str, int], ...]:
+    """Give what an all-to-all spreads of one tensor-parallel rank: its heads, its groups of keys and values."""
+    found = numbers(sizes, "num_attention_heads", "tensor_model_parallel_size")
+    if found is None or found[0] % found[1]:
+        return ()
+    heads, tp = found
+    groups = sizes.get("num_query_groups")
+    grouped = (("key-value groups of a rank", max(groups // tp, 1)),) if isinstance(groups, int) and groups > 0 else ()
+    return (("heads of a rank", heads // tp), *grouped)
+
+
+def data_parallel(sizes: Sizes) -> int | None:
+    """Give the ranks that see samples of their own."""
+    found = numbers(
+        sizes, "world_size", "tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size"
+    )
+    if found is None or found[0] % (found[1] * found[2] * found[3]):
+        return None
+    return found[0] // (found[1] * found[2] * found[3])
+
+
+def without_groups(name: str, says: str) -> Callable[[Sizes], Own | None]:
+    """Make what shows a2a+p2p whose groups are not there, over the launch's cp and levels."""
+
+    def own(sizes: Sizes) -> Own | None:
+        found = numbers(sizes, "context_parallel_size")
+        if found is None or found[0] < 2:
+            return None
+        (cp,) = found
+        levels = _levels(sizes.get("hierarchical_context_parallel_sizes"), cp)
+        few = min(cp, 4 if cp % 4 == 0 else next(one for one in range(2, cp + 1) if cp % one == 0))
+        if few > MOST:
+            return None
+        small = _fewer(levels, few)
+        failing, right = (
+            Setting("a2a+p2p", made, cp=few, seq=4 * few, heads=4 if small[0] in (1, 2, 4) else small[0])
+            for made in (None, small)
+        )
+        cases = attention_cases(name, says, failing, right, Happens.WRONG)
+        words = {"context_parallel_size": cp, **({"levels": list(levels)} if levels else {})}
+        shrunk = {"context_parallel_size": (cp, few), **({"levels": (list(levels), list(small))} if levels else {})}
+        return Own(cases, told(words, shrunk))
+
+    return own
+
+
+def _levels(data: object, cp: int) -> tuple[int, ...]:
+    if (
+        not isinstance(data, (list, tuple))
+        or len(data) != 2
+        or not all(isinstance(one, int) and one > 0 for one in data)
+    ):
+        return ()
+    return tuple(data) if data[0] * data[1] == cp else ()
+
+
+def _fewer(levels: Sequence[int], cp: int) -> tuple[int, int]:
+    """Split few ranks over two levels as the launch splits its own: the first level's share, as far as it goes."""
+    if not levels:
+        return (2, cp // 2) if cp % 2 == 0 else (cp, 1)
+    first = next(one for one in range(min(levels[0], cp), 0, -1) if cp % one == 0 and levels[0] % one == 0)
+    return first, cp // first
