@@ -712,7 +712,7 @@ class Verdicts:
             subject=f"{self._scope(fault, site)}|{group}|{op.kind}",
             scope=self._scope(fault, site),
             skeleton=skeleton(terms, fault),
-            fix=_everywhere(group, op) if code == "COL001" else "",
+            fix=_everywhere(group) if code == "COL001" else "",
         )
 
     def label(self, group: Group) -> str:
@@ -767,10 +767,10 @@ class Verdicts:
         return inner.qualname if inner is not None else ""
 
 
-def _everywhere(group: str, op: Op) -> str:
+def _everywhere(group: str) -> str:
     return (
-        f"Make the call that leads to `{op.kind}` on every rank of the {group} group, in front of the gate; only what "
-        "is done with its result belongs behind it."
+        f"All ranks of one {group} group must make this call: let the gate in front of it ask for nothing that differs "
+        "between them, and put behind such a gate only what is done with the result."
     )
 
 
