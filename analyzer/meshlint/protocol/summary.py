@@ -677,9 +677,13 @@ class Engine:
         self.linker.note("assigned", target.path, name)
         values = [v for n, v in self.linker.files[target.path].assigns if n == name]
         values = [v for v in values if v != ("C", None)] or values
+        named = self.domain.by_name(name, target.name, name)
+        tells = named.data is not None or bool(named.expr.var)
         if len(values) == 1 and values[0][0] in ("C", "K", "N", "A", "T", "L", "Q", "B", "U"):
-            return replace(walker.eval(values[0]), text=name)
-        return self.domain.by_name(name, target.name, name)
+            value = walker.eval(values[0])
+            blank = value.data is None and (self._says_nothing(value) or values[0] == ("C", None))
+            return replace(named, null=None) if tells and blank else replace(value, text=name)
+        return named
 
     def assigned(self, frame: Frame, name: str) -> list[Node]:
         """Give what a local of a function is assigned, for a frame that is not walked."""

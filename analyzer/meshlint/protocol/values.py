@@ -275,7 +275,7 @@ class Domain:
 
     def by_name(self, name: str, key: str, text: str = "") -> V:
         """Make what a name alone tells: evidence of a lower grade, else unknown."""
-        bare = name.lstrip("_").removesuffix("_gloo").removesuffix("_cpu")
+        bare = (name.lower() if name.isupper() else name).lstrip("_").removesuffix("_gloo").removesuffix("_cpu")
         values = self.values
         if bare in known.CONFIG:
             return V(values.atom(bare, Origin.CONFIG), Config(bare), values.lit(False), text=text or name)
