@@ -159,9 +159,10 @@ class _Writer:
         held = "" if not op.handle else f"{_handle(op.handle)} = "
         if op.kind in ("new_group", "new_subgroups", "create_group", "init_device_mesh"):
             raise Unwritable
+        many = self.count(op)
         if op.kind in PEERS:
             kind = op.kind.removeprefix("i")
-            yield f"dist.{kind}(torch.full(({_count(op)},), {number}), {PEERS[op.kind]}={self.value(op.root)}{given})"
+            yield f"dist.{kind}(torch.full(({many},), {number}), {PEERS[op.kind]}={self.value(op.root)}{given})"
             return
         if op.kind == "broadcast_object_list":
             yield f"dist.broadcast_object_list([{number}], src={self.value(op.root)}{given})"
@@ -172,14 +173,14 @@ class _Writer:
         if op.kind == "barrier":
             yield f"dist.barrier({given.removeprefix(', ')})"
             return
-        yield f"x = torch.full(({_count(op)},), {number})"
+        yield f"x = torch.full(({many},), {number})"
         if op.kind == "broadcast":
             yield f"{held}dist.broadcast(x, src={self.value(op.root)}{given}{asked})"
         elif op.kind == "reduce":
             yield f"dist.reduce(x, dst={self.value(op.root)}{given})"
             return
         elif op.kind in ("all_gather", "all_gather_into_tensor", "gather", "scatter"):
-            yield f"dist.all_gather([torch.zeros({_count(op)}) for _ in range(dist.get_world_size({group}))], x{given})"
+            yield f"dist.all_gather([torch.zeros({many}) for _ in range(dist.get_world_size({group}))], x{given})"
             return
         else:
             yield f"{held}dist.all_reduce(x{given}{asked})"
@@ -258,6 +259,18 @@ class _Writer:
             firsts = [self.layout.members(self.fault.stuck.group, rank) for rank in range(self.fault.run.mesh.world)]
             return self.table([members[0] if members else 0 for members in firsts])
         return self.table([self.evaluated(expr, rank) for rank in range(self.fault.run.mesh.world)])
+
+    def count(self, op: Op) -> str:
+        """Write a small number of elements, which differs where the sizes do."""
+        if "sized" not in op.flags or not op.agree:
+            return str(_count(op))
+        found = [self.evaluated(op.agree[-1], rank) for rank in range(self.fault.run.mesh.world)]
+        if self.forced and self.fault.node is None:
+            found = found[:1] * len(found)
+        if any(not isinstance(many, int) for many in found):
+            raise Unwritable
+        order = sorted(set(found))
+        return self.table([1 + order.index(many) for many in found])
 
     def plain(self, expr: Expr) -> str:
         """Write a condition of coordinates, sizes and facts; raises Unwritable for others."""
