@@ -157,3 +157,31 @@ def test_the_lines_of_the_table_are_the_wheels(version: str) -> None:
     wheel = Wheel(te_guards.LIBRARY, version)
     made = te_guards.row(version, te_guards.texts(wheel.of(wheels(wheel))))
     assert made in TABLE["versions"], "run tests/oracle/te_guards.py"
+
+
+def measured() -> list[tuple[str, str]]:
+    """Give the rules of the attention and the Transformer Engine on which a GPU showed their crash."""
+    found = []
+    for file in sorted((te_guards.DATA.parent / "evidence").glob("*-gpu*.json")):
+        verdict = json.loads(file.read_text("utf-8"))
+        engine = verdict["versions"].get("transformer_engine")
+        real = [case for case in verdict["cases"] if case["runs"].startswith("megatron-core's groups and layer")]
+        crashed = any(case["shown"] and case["arms"][0]["outcome"] == "crash" for case in real)
+        if engine and crashed and verdict["code"] in {code for code, _ in FOLLOWS}:
+            found.append((verdict["code"], engine))
+    return found
+
+
+def test_the_windows_hold_where_a_gpu_showed_the_crash() -> None:
+    assert ("CTX004", "2.20.2") in measured()
+    outside = [
+        (code, engine)
+        for code, engine in measured()
+        if code not in ALWAYS
+        and not any(
+            Version(window.since or "0") <= Version(engine) < Version(window.until or "999")
+            for (owner, _), window in prove.windows().items()
+            if owner == code and window.library == te_guards.LIBRARY
+        )
+    ]
+    assert outside == []
