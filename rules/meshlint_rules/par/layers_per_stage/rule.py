@@ -55,7 +55,8 @@ class LayersPerStage(LaunchRule):
 
     Finds `num_layers` (and the embedding and the loss, where they count as layers) that is not a multiple of pp, or of
     pp * vpp. Where the first or the last stage has a number of its own, the layers between have to come out even;
-    a single stage that has both builds the last's.
+    a single stage that has both builds the last's. Such a number and an embedding or a loss that counts exclude each
+    other.
     Models whose stages are written out (a pipeline layout, a hybrid pattern), encoder-decoder models, and AReaL, which
     lays out the stages itself, are left out.
 
@@ -93,12 +94,12 @@ class LayersPerStage(LaunchRule):
         Reference(
             "megatron/core/transformer/transformer_block.py:155, :174 at core_v0.16.1; :150, :169 at core_v0.19.0"
         ),
-        Reference("megatron/core/transformer/transformer_config.py:1361-1480 at core_v0.16.1; :595 at core_v0.11.0"),
+        Reference("megatron/core/transformer/transformer_config.py:1361-1480 at core_v0.16.1; :583-690 at core_v0.11.0"),
     )
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for pp first: with one stage, everything divides, unless the stage has a number of its own."""
-        ends = any(config.value(name).data is not None for name in (FIRST, LAST))
+        ends = any(config.value(name).data is not None for name in (FIRST, LAST, CHUNK))
         if config.habit("lays_out_stages") or (config.number(PP) <= 1 and not ends and not _counted_alone(config)):
             return
         if config.data("pipeline_model_parallel_layout"):
@@ -194,6 +195,10 @@ def _uneven(config: EffectiveConfig) -> Iterator[Verdict]:
     if _chunks_refused(config):
         yield _chunked(config, [name for name, _ in ends])
         return
+    counted = [name for name in (EMBEDDING, LOSS) if config.data(name)]
+    if counted:
+        yield _counted_beside(counted, [name for name, _ in ends])
+        return
     middle, stages = layers - sum(count for _, count in ends), pp - len(ends)
     if stages < 0 and not (middle == 0 and config.within(EMPTY_REFUSED)):
         yield from _on_one(layers, ends[-1][1])
@@ -237,6 +242,17 @@ def _chunked(config: EffectiveConfig, ends: list[str]) -> Verdict:
         at=CHUNK,
         fields=tuple(ends),
         fix=Fix(f"Give the number of virtual stages of a rank in place of {CHUNK}."),
+    )
+
+
+def _counted_beside(counted: list[str], ends: list[str]) -> Verdict:
+    """Judge an embedding or a loss that counts as a layer where stages have numbers of their own."""
+    return Verdict(
+        f"{' and '.join(counted)} together with {' and '.join(ends)}: {_RAISES}.",
+        Outcome.CRASH_START,
+        at=counted[-1],
+        fields=(*ends, *counted[:-1]),
+        fix=Fix(f"Leave {' and '.join(counted)} out, or {' and '.join(ends)}."),
     )
 
 
