@@ -118,7 +118,7 @@ def _changed(sides: Sides, now: Side) -> Iterator[ChangedFile]:
         before = former.get(change.before) if change.before else None
         if change.before and before is None and change.before != change.path:
             continue
-        yield ChangedFile(path, _facts(change.before, before), _facts(change.path, _text(change, now)), _moves(change))
+        yield ChangedFile(path, _facts(change.before, before), _facts(change.path, _text(change, now)), moves(change))
 
 
 def _text(change: FileChange, now: Side) -> str | None:
@@ -137,7 +137,7 @@ def _facts(path: str, text: str | None) -> FileFacts | None:
     return None if facts.note and not facts.definitions else facts
 
 
-def _moves(change: FileChange) -> Callable[[int], int]:
+def moves(change: FileChange) -> Callable[[int], int]:
     """Give where a line of the side before stands now, or would stand."""
 
     def moved(line: int) -> int:
@@ -155,10 +155,10 @@ def _moves(change: FileChange) -> Callable[[int], int]:
 
 
 def _place(now: Sequence[str], before: Sequence[str], at: int) -> int:
-    """Give where line `at` of one text stands in another, or the first line behind the place where it stood."""
-    for tag, first, last, new, behind in difflib.SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
+    """Give where line `at` of one text stands in another, or the line behind the place where it stood, if any does."""
+    for tag, first, last, new, _ in difflib.SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
         if first <= at < last:
-            return new + at - first if tag == "equal" else min(new, max(behind, len(now) - 1))
+            return new + at - first if tag == "equal" else min(new, max(0, len(now) - 1))
     return max(0, len(now) - 1)
 
 
