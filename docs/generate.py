@@ -142,11 +142,20 @@ def verdicts() -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+NOT_MEASURED = {
+    "MSH": "\n## Measured\n\nNothing: the rule speaks of meshlint's own work on a file, and no job shows it.\n",
+    "DIF": "\n## Measured\n\nNothing of its own: the rule speaks of a change, and what the changed code then does is "
+    "shown by the\nrules that judge it.\n",
+    "TST": "\n## Measured\n\nNothing: the rule speaks of a test, which shows its fault where it is run.\n",
+}
+"""Families without reproducers, and why."""
+
+
 def section(code: str) -> str:
     """Give the part of a rule's page that shows its failure, as measured at the deepest depth; "" without any."""
     listed = verdicts().get(code, [])
     if not listed:
-        return ""
+        return NOT_MEASURED.get(code[:3], "")
     lines = [f"\n## Measured\n\n`meshlint reproduce {code}` shows it. Seen so far ([all](../evidence.md)):\n"]
     seen: set[str] = set()
     for verdict in listed:
@@ -186,6 +195,7 @@ def _where(verdict: dict[str, Any]) -> str:
     said = [f"{shown} {versions[name]}" for name, shown in names.items() if versions.get(name)]
     gpus = verdict["hardware"].get("gpus", [])
     place = f"{len(gpus)} {gpus[0]}" if gpus else {"cpu": "gloo", "simulate": "simulated"}[verdict["depth"]]
+    place += " that the ranks share" if verdict["hardware"].get("shared") else ""
     return ", ".join([place, *(said if gpus else [one for one in said if not one.startswith("NCCL")])])
 
 

@@ -45,6 +45,7 @@ def core_case(
     happens: Happens = Happens.CRASH,
     depths: tuple[Depth, ...] = (Depth.CPU, Depth.GPU),
     runs: str = MEGATRON_RUNS,
+    prelude: str = "",
 ) -> Case:
     """Give a case of megatron-core's own code, with both arms as programs."""
     return Case(
@@ -55,6 +56,7 @@ def core_case(
         fixed(right),
         depths=depths,
         needs=MEGATRON_NEEDS,
+        prelude=prelude,
         runs=runs,
         alike=True,
     )

@@ -37,8 +37,8 @@ def of(heads: int, tp: int) -> tuple[Case, ...]:
     return (
         core_case("heads", says, built[0], built[1], "must be a multiple of", world=tp),
         extracted_case(
-            "heads", f"{says}: some have more of them than others", split[0], split[1], "the split of heads, without its assertion",
-            world=tp,
+            "heads", f"{says}: some have more of them than others", split[0], split[1],
+            "the split of heads, without its assertion", world=tp,
         ),
     )  # fmt: skip
 
