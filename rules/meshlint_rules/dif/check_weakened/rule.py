@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from meshlint.protocol.checks import Check, checks, without_checks
-from meshlint.protocol.guards import words
+from meshlint.protocol.guards import bare, words
 from meshlint.protocol.pytests import is_test
 from meshlint.rule import Confidence, Fix, Outcome, ProgramChangeRule, Reference, Related, Severity, Span, Verdict
 
 if TYPE_CHECKING:
-    from meshlint.protocol.change import Both, ProgramChange
+    from meshlint.protocol.change import Both, ChangedFile, ProgramChange
     from meshlint.protocol.facts import FileFacts, Node
 
 SHORT = frozenset(
@@ -33,7 +33,8 @@ class CheckWeakened(ProgramChangeRule):
     them); or that became a warning. It speaks only where the change, tests included, uses these sizes as often as
     before: one that makes a size work, and so takes the check out, or that takes out the code along with its check, is
     not told. A check that moved, or was written anew, is not told either. A check that holds sizes to each other
-    (`length % (2 * cp) == 0`) is a warning, one that keeps a size out (`cp == 1`) an info. Only under `--diff`.
+    (`length % (2 * cp) == 0`) is a warning. One that keeps a size out (`cp == 1`) goes when the size works: it is an
+    info, and told only where nothing else changes in the file. Only under `--diff`.
 
     ## Why this is bad
 
@@ -73,7 +74,7 @@ class CheckWeakened(ProgramChangeRule):
             for one, after in _gone(both):
                 if after is not None:
                     yield from _weakened(both, one, after, uses)
-                elif not still[one.key] and not _rewritten(both, one) and _as_before(one, uses):
+                elif not still[one.key] and not _rewritten(both, one) and _stands_alone(both, one, uses):
                     yield _removed(both, one)
 
 
@@ -118,6 +119,11 @@ def _as_before(check: Check, uses: Uses) -> bool:
     return all(before[name] == after[name] for name in names) and any(after[name] for name in names)
 
 
+def _stands_alone(both: Both, check: Check, uses: Uses) -> bool:
+    """Say whether nothing in the change explains that a check is gone."""
+    return _as_before(check, uses) and (_is_law(check) or _is_all(both.file))
+
+
 def _gone(both: Both) -> Iterator[tuple[Check, Check | None]]:
     """Give the checks on parallel sizes that are not there any more as they were, each with what became of it."""
     after = list(checks(both.after.body))
@@ -157,6 +163,21 @@ def _is_law(check: Check) -> bool:
     `cp == 1` keeps out what was not built yet, and goes when it is; the code's shapes rest on the others.
     """
     return any(_compares(condition.node) for condition in check.holds)
+
+
+def _is_all(file: ChangedFile) -> bool:
+    """Say whether a change takes checks out of a file and does nothing else there."""
+
+    def rest(facts: FileFacts | None) -> dict[str, list[Node]]:
+        definitions = facts.definitions if facts is not None else ()
+        return {d.qualname: [_unplaced(node) for node in without_checks(d.body)] for d in definitions}
+
+    return rest(file.before) == rest(file.after)
+
+
+def _unplaced(node: Node) -> Node:
+    """Give a lowered statement or expression without lines."""
+    return bare((node[0], *node[2:])) if isinstance(node[1], int) else bare(node)
 
 
 def _compares(node: object) -> bool:
