@@ -18,6 +18,8 @@ class Move:
     release: str
     before: tuple[tuple[str, int], ...]
     elsewhere: int = 0
+    along: bool = False
+    """Nobody moved it: one that moves brings it along."""
 
     @property
     def moves(self) -> bool:

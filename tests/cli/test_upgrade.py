@@ -51,6 +51,7 @@ def test_what_is_new_fails_the_run(meshlint: CommandLine) -> None:
             "release": "2.10.0",
             "before": [{"versions": "2.16.1", "launches": 1}],
             "elsewhere": 0,
+            "along": False,
         }
     ]
     assert found["new"][0]["pinned"]["transformer-engine"] == "--upgrade"
@@ -85,6 +86,28 @@ def test_several_libraries_move_together(meshlint: CommandLine) -> None:
         ("megatron-core", "0.19.2"),
         ("transformer-engine", "2.10.0"),
     ]
+
+
+RECIPE = """\
+from megatron.bridge.models import GPTModelProvider
+from megatron.bridge.training.config import ConfigContainer
+
+
+def tiny_config():
+    return ConfigContainer(model=GPTModelProvider(num_layers=8, num_attention_heads=8))
+"""
+
+
+def test_what_a_framework_brings_moves_along(meshlint: CommandLine, project: Path) -> None:
+    (project / "requirements.txt").write_text("megatron-bridge==0.4.2\n")
+    (project / "recipe.py").write_text(RECIPE)
+    _, found = upgrade(meshlint, "--upgrade", "megatron-bridge=0.5", "recipe.py")
+    assert [(move["library"], move["release"], move["along"]) for move in found["moves"]][:2] == [
+        ("megatron-bridge", "0.5.1", False),
+        ("megatron-core", "0.18.2", True),
+    ]
+    out = meshlint("check", "--upgrade", "megatron-bridge=0.5", "recipe.py").out
+    assert "megatron-core 0.17.1 -> 0.18.2 in 1 launch; comes along" in out
 
 
 def test_an_exact_patch_release_is_taken_as_it_is(meshlint: CommandLine) -> None:

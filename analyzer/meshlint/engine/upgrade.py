@@ -43,7 +43,10 @@ def check_upgrade(
     turned = [pair for pair in both if _says(pair.before) != _says(pair.after)]
     told = sorted((*new, *(pair.after for pair in turned if pair.graver)), key=lambda f: f.sort_key)
     return Upgrade(
-        moves=tuple(_move(library, release, now) for library, release in sorted(wanted.items())),
+        moves=(
+            *(_move(library, release, now) for library, release in sorted(wanted.items())),
+            *_along(wanted, now, after),
+        ),
         new=tuple(new),
         turned=tuple(turned),
         gone=tuple(f for mark, f in before.items() if mark not in later),
@@ -110,6 +113,19 @@ def _move(library: str, release: str, report: Report) -> Move:
     """Count the launches by the version that they are judged on now."""
     found = Counter(_versions(library, report))
     return Move(library, release, tuple(sorted(found.items())), len(report.coverage) - sum(found.values()))
+
+
+def _along(wanted: Mapping[str, str], now: Report, after: Report) -> Iterator[Move]:
+    """Give the libraries that move with one that is named: what a pinned framework brings along."""
+    later = {(one.launch.identity, one.framework): one.versions for one in after.coverage}
+    found: dict[tuple[str, str], Counter[str]] = {}
+    for one in now.coverage:
+        for library, version in one.versions.items():
+            then = later.get((one.launch.identity, one.framework), {}).get(library, version)
+            if library not in wanted and then != version:
+                found.setdefault((library, then), Counter())[version] += 1
+    for (library, then), before in sorted(found.items()):
+        yield Move(library, then, tuple(sorted(before.items())), along=True)
 
 
 def _versions(library: str, report: Report) -> Iterator[str]:

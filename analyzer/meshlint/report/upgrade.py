@@ -41,6 +41,7 @@ def moved(move: Move) -> str:
         how = f"stays {before}" if before == move.release else f"{before} -> {move.release}"
         parts.append(f"{how} in {plural(number, 'launch')}")
     parts += [f"not used by {plural(move.elsewhere, 'launch')}"] if move.elsewhere else []
+    parts += ["comes along"] if move.along else []
     return f"{move.library} {'; '.join(parts) or f'{move.release}: no launch uses it'}"
 
 
@@ -132,6 +133,7 @@ def data(upgrade: Upgrade) -> dict[str, Any]:
             "release": move.release,
             "before": [{"versions": plain(before), "launches": number} for before, number in move.before],
             "elsewhere": move.elsewhere,
+            "along": move.along,
         }
         for move in upgrade.moves
     ]
