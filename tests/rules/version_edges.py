@@ -174,9 +174,20 @@ LAYOUT_EDGES = (
         },
     ),
     Edge(
+        "PAR003",
+        par003.CHUNKS_EVEN,
+        "crash-start",
+        fields={
+            "num_layers": 10,
+            "pipeline_model_parallel_size": 2,
+            "num_layers_in_first_pipeline_stage": 4,
+            "num_layers_per_virtual_pipeline_stage": 2,
+        },
+    ),
+    Edge(
         "PAR005",
         par005.SEQUENCE_SWITCHED_OFF,
-        "ignored",
+        "",
         below="crash-start",
         framework="megatron-bridge",
         fields={"sequence_parallel": True, "tensor_model_parallel_size": 1},

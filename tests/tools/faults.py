@@ -109,7 +109,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault("PAR003", {"pipeline_model_parallel_size": 17}, EVEN, {"megatron-core": "0.16.1"}),
     Fault("PAR004", {"tensor_model_parallel_size": 11}, (), {"megatron-core": "0.16.1"}),
-    Fault("PAR005", {"tensor_model_parallel_size": 1, "sequence_parallel": True}, (), {"megatron-bridge": "0.4.0"}),
+    Fault("PAR005", {"tensor_model_parallel_size": 1, "sequence_parallel": True}, (), {"megatron-bridge": "0.3.1"}),
     Fault(
         "PAR006",
         {
@@ -172,7 +172,10 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     "MOE001": {"areal": "the framework sets sequence parallelism itself"},
     "PAR001": {"areal": "the mesh itself says how many ranks there are"},
     "PAR003": {"areal": "the framework lays the layers out over the stages itself"},
-    "PAR005": {"areal": "the framework sets sequence parallelism itself"},
+    "PAR005": {
+        "areal": "the framework sets sequence parallelism itself",
+        **dict.fromkeys(("megatron-lm", "slime", "ms-swift", "verl", "roll", "nemo2"), "it is switched off there"),
+    },
     "PAR006": dict.fromkeys(("slime", "ms-swift", "verl", "nemo-rl", "roll", "areal"), PADS),
     "PAR008": dict.fromkeys(("verl", "nemo-rl", "roll", "areal"), CUTS),
     "PAR009": {"areal": "a mesh with a zero cannot be written there"},

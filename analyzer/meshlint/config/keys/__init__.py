@@ -1,4 +1,4 @@
-"""The keys that frameworks have, by release: tables made from their sources by `tests/tools/key_tables.py`."""
+"""The keys that frameworks have, by release: tables made by `generate.py` beside this file."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def nearest(key: str, names: tuple[str, ...]) -> str:
     """Give the key of some tables that another is a misspelling of; empty where none is near.
 
     Near is one edit away, or two in a key of 12 characters and more; an edit is a character more, less, other, or two
-    that changed places.
+    that changed places. Names that differ in a word of two letters (`ep_size`, `cp_size`) are two names.
     """
     if not 5 <= len(key) <= MAX_KEY:
         return ""
     allowed = 1 if len(key) < LONG else 2
     near = [(_distance(key, known, allowed), known) for known in _candidates(key, names, allowed)]
-    near = [(distance, known) for distance, known in near if distance <= allowed]
+    near = [(distance, known) for distance, known in near if distance <= allowed and not _siblings(key, known)]
     return min(near, default=(0, ""))[1]
 
 
@@ -49,13 +49,21 @@ LONG = 12
 
 def _candidates(key: str, names: tuple[str, ...], allowed: int) -> list[str]:
     """Give the keys of about that length that begin or end as it does."""
-    head, tail = key[:3], key[-3:]
     return [
         known
         for name in names
         for known in table(name)
-        if abs(len(known) - len(key)) <= allowed and (known[:3] == head or known[-3:] == tail)
+        if abs(len(known) - len(key)) <= allowed and (known[0] == key[0] or known[-1] == key[-1])
     ]
+
+
+def _siblings(one: str, other: str) -> bool:
+    """Say whether two names differ in whole words of one or two letters only."""
+    words, others = one.split("_"), other.split("_")
+    if len(words) != len(others):
+        return False
+    pairs = [(a, b) for a, b in zip(words, others, strict=True) if a != b]
+    return all(len(a) <= 2 and len(a) == len(b) for a, b in pairs)
 
 
 def _distance(one: str, other: str, bound: int) -> int:

@@ -49,7 +49,6 @@ class RolesShareGroups(LaunchRule):
         Reference("verl/workers/megatron_workers.py:285 at v0.7.1: the actor's sizes, whatever the reference's"),
     )
     frameworks = ("verl",)
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Compare a role with the first of its processes, the actor."""

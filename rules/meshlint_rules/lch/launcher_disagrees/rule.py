@@ -61,7 +61,6 @@ class LauncherDisagrees(LaunchRule):
         ),
         Reference("Slurm's srun manual: --ntasks-per-node"),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Compare what starts the ranks with what the job gives."""

@@ -47,9 +47,10 @@ class EpOverlapExclusions(LaunchRule):
 
     ## What it does
 
-    Finds `overlap_moe_expert_parallel_comm` with torch below 2.6, pp > 1 without virtual stages, ep = 1, a dispatcher
-    other than alltoall and flex, full recompute or a recompute method or number of layers, recompute of the module
-    `moe`, `moe_shared_expert_overlap`, or several prediction layers; and `delay_wgrad_compute` without it.
+    Finds `overlap_moe_expert_parallel_comm` with torch below 2.6, in single precision (Megatron-LM), pp > 1 without
+    virtual stages, ep = 1, a dispatcher other than alltoall and flex, full recompute or a recompute method or number of
+    layers, recompute of the module `moe`, `moe_shared_expert_overlap`, or several prediction layers; and
+    `delay_wgrad_compute` without it.
 
     ## Why this is bad
 
@@ -97,7 +98,9 @@ class EpOverlapExclusions(LaunchRule):
         """Ask for the overlap first: most configs have it off."""
         if config.data("overlap_moe_expert_parallel_comm"):
             if config.within(THERE):
-                yield from each(config, _torch, _stages, _experts, _dispatcher, _recompute, _module, _shared, _mtp)
+                yield from each(
+                    config, _torch, _precision, _stages, _experts, _dispatcher, _recompute, _module, _shared, _mtp
+                )
         elif config.data("delay_wgrad_compute") and config.within(THERE):
             yield _verdict(
                 "delay_wgrad_compute without overlap_moe_expert_parallel_comm",
@@ -131,6 +134,13 @@ def _torch(config: EffectiveConfig) -> Iterator[Verdict]:
             at=OVERLAP,
             fix=Fix(f"Use torch 2.6 or newer, or turn {OVERLAP} off."),
         )
+
+
+def _precision(config: EffectiveConfig) -> Iterator[Verdict]:
+    """Only the command line leaves the precision to flags that are off; elsewhere a recipe has one."""
+    if config.framework.name != "megatron-lm" or config.data("bf16") or config.data("fp16"):
+        return
+    yield _verdict(f"{OVERLAP} without bf16 or fp16", OVERLAP, "bf16", "fp16", fix="Turn bf16 on.")
 
 
 def _stages(config: EffectiveConfig) -> Iterator[Verdict]:

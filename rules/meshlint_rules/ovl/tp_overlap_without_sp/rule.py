@@ -19,15 +19,15 @@ class TpOverlapWithoutSp(LaunchRule):
 
     ## What it does
 
-    Finds `tp_comm_overlap` where sequence parallelism is off, or is switched off with tp = 1.
+    Finds `tp_comm_overlap` where sequence parallelism is off, with tp > 1; and with tp = 1 too, where it is refused.
 
     ## Why this is bad
 
     The overlap splits the all-gather and the reduce-scatter of sequence parallelism; without it there is nothing to
     split. Megatron-LM's argument check asserts it, ms-swift raises: every rank stops at start. Megatron-Bridge and NeMo
     2 switch the overlap off in their overlap settings with a line in the log, and Transformer Engine's layers leave it
-    off without one: the run is slower than its config says. With tp = 1 there is nothing to overlap, which is told as
-    information.
+    off without one: the run is slower than its config says. With tp = 1 there is nothing to overlap and nothing is
+    lost, so that only a check that refuses it is told.
 
     ## Example
 
@@ -59,7 +59,6 @@ class TpOverlapWithoutSp(LaunchRule):
             "transformer_engine/pytorch/module/linear.py, Linear.__init__, at v2.8: ub_overlap_* and sequence_parallel"
         ),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for the overlap first: most configs have it off."""
@@ -73,9 +72,8 @@ class TpOverlapWithoutSp(LaunchRule):
         checks = config.habit("checks_tp_overlap")
         if checks == "assert":
             yield _verdict(state, "the argument check refuses it, and every rank stops at start", Outcome.CRASH_START)
-        elif checks == "off" or config.within(LAYERS):
-            severity = Severity.INFO if tp == 1 else Severity.WARNING
-            yield _verdict(state, "the overlap stays off, without an error", Outcome.IGNORED, severity)
+        elif tp > 1 and (checks == "off" or config.within(LAYERS)):
+            yield _verdict(state, "the overlap stays off, without an error", Outcome.IGNORED, Severity.WARNING)
 
 
 def _verdict(state: str, what: str, outcome: Outcome, severity: Severity | None = None) -> Verdict:

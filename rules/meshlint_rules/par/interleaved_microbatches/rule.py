@@ -63,7 +63,6 @@ class InterleavedMicrobatches(LaunchRule):
         Reference("megatron/core/model_parallel_config.py:343 at core_v0.16.1, the group is pp where nobody sets it"),
     )
     frameworks = ("megatron-lm", "megatron-bridge", "nemo2", "ms-swift")
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for vpp first: most pipelines are not interleaved."""

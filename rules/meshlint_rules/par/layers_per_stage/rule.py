@@ -94,7 +94,7 @@ class LayersPerStage(LaunchRule):
         Reference(
             "megatron/core/transformer/transformer_block.py:155, :174 at core_v0.16.1; :150, :169 at core_v0.19.0"
         ),
-        Reference("megatron/core/transformer/transformer_config.py:1294-1480 at core_v0.16.1; :583-690 at core_v0.11.0"),
+        Reference("megatron/core/transformer/transformer_config.py:1294-1480 at core_v0.16.1; :583 at core_v0.11.0"),
     )
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:

@@ -86,7 +86,6 @@ class MaxConnections(LaunchRule):
         Reference("megatron/training/arguments.py:1411-1439, :1014, :1143 at core_v0.19.0"),
     )
     frameworks = ("megatron-lm", "slime")
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for the variable first: where nobody sets it, nothing can be said."""

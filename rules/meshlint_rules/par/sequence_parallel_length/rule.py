@@ -51,7 +51,6 @@ class SequenceParallelLength(LaunchRule):
         Reference("megatron/core/tensor_parallel/mappings.py:66-70, :174 at core_v0.16.1; :69 at core_v0.10.0"),
         Reference("megatron/core/tensor_parallel/mappings.py:74, :178 at core_v0.19.0"),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Ask for tp first: with one rank there is nothing to split."""
