@@ -225,6 +225,7 @@ def test_ranks_that_hold_no_whole_replica(meshlint: CommandLine) -> None:
 def test_too_many_ranks_are_counted_and_not_listed(meshlint: CommandLine) -> None:
     one = role(meshlint, script(*FOUR), "--world-size", "1000000")
     assert one["dp"]["value"] == 125000
+    assert one["nodes"]["unknown"] == "the ranks are others than those of the nodes that the launch asks for"
     assert "at most 32,768 ranks" in one["groups"]["unknown"]
 
 

@@ -62,8 +62,11 @@ def ranks(config: EffectiveConfig) -> Item:
 
 
 def nodes(config: EffectiveConfig) -> Item:
-    """Tell how many nodes there are."""
-    return _of_launch(config.launch.nodes, "nothing says how many nodes there are")
+    """Tell how many nodes there are; unknown where the ranks are others than those of the launch's nodes."""
+    found, each = _of_launch(config.launch.nodes, "nothing says how many nodes there are"), per_node(config)
+    if found.known and each.known and config.value(WORLD).data not in (None, found.data * each.data):
+        return Item(reason="the ranks are others than those of the nodes that the launch asks for")
+    return found
 
 
 def per_node(config: EffectiveConfig) -> Item:
