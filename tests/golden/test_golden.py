@@ -56,8 +56,8 @@ PINS = (
 
 _COUNTS = re.compile(r"\d+(?= rules judged| in preview| of \d+ rules)|(?<= of )\d+(?= rules judged)")
 """Counts of rules, which every new rule changes."""
-_JUDGED = re.compile(r'("judged": )\[\n[^]]*\](?=,\n      "not_judged")')
-"""The rules of a card's coverage, for the same reason."""
+RULES = ("--select", "CTX001,CTX011,PAR001,PAR002,PAR003,PAR008")
+"""The rules that are asked about launches, so that none that comes changes their snapshots."""
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -76,8 +76,8 @@ def test_what_is_printed_of_launches(
     shutil.copytree(HERE / "launches", tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     verb, *words = LAUNCHES[name]
-    run = meshlint(verb, "--isolated", *PINS, *words)
-    _compare(name, _JUDGED.sub(r"\1[]", f"status {run.status}\n{run.out}{run.err}"))
+    run = meshlint(verb, "--isolated", *PINS, *RULES, *words)
+    _compare(name, f"status {run.status}\n{run.out}{run.err}")
 
 
 def _compare(name: str, text: str) -> None:
