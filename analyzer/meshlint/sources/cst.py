@@ -15,8 +15,16 @@ from meshlint.finding import Edit
 from meshlint.place import Span
 from meshlint.sources.splice import MisfitError, spliced
 
-LEAVES = (libcst.Name, libcst.SimpleString, libcst.Integer, libcst.Float, libcst.FormattedStringText)
-"""Nodes whose text an edit may change."""
+LEAVES = (
+    libcst.Name,
+    libcst.SimpleString,
+    libcst.Integer,
+    libcst.Float,
+    libcst.FormattedStringText,
+    libcst.List,
+    libcst.Tuple,
+)
+"""Nodes whose text an edit may change; the smallest one around it is meant."""
 
 
 def rewritten(text: str, edits: Iterable[Edit]) -> str:
@@ -54,15 +62,15 @@ class _Editor(libcst.CSTTransformer):
         span = edit.span
         adds = (span.line, span.column) == (span.end_line, span.end_column) and edit.text.startswith("\n")
         kinds = (libcst.SimpleStatementLine,) if adds else LEAVES
-        for node, place in places.items():
-            if isinstance(node, kinds) and _holds(place, span, adds):
-                self.places[node] = place
-                if adds:
-                    self.below.setdefault(node, []).append(edit.text.strip())
-                else:
-                    self.leaves.setdefault(node, []).append(edit)
-                return
-        raise MisfitError(f"line {span.line} has no literal, name or statement where the edit is")
+        around = [node for node, place in places.items() if isinstance(node, kinds) and _holds(place, span, adds)]
+        if not around:
+            raise MisfitError(f"line {span.line} has no literal, name or statement where the edit is")
+        node = min(around, key=lambda one: places[one].end.column - places[one].start.column)
+        self.places[node] = places[node]
+        if adds:
+            self.below.setdefault(node, []).append(edit.text.strip())
+        else:
+            self.leaves.setdefault(node, []).append(edit)
 
     def on_leave(  # type: ignore[override]
         self, original_node: libcst.CSTNode, updated_node: libcst.CSTNode
@@ -86,9 +94,11 @@ class _Editor(libcst.CSTTransformer):
         if isinstance(node, libcst.FormattedStringText):
             return node.with_changes(value=new)
         try:
-            return libcst.parse_expression(new)
+            made = libcst.parse_expression(new)
         except libcst.ParserSyntaxError:
             raise MisfitError(f"`{new}` is no expression") from None
+        around = {side: getattr(node, side) for side in ("lpar", "rpar")}  # they are no part of a node's place
+        return made.with_changes(**around) if around["lpar"] else made
 
 
 def _holds(place: CodeRange, span: Span, adds: bool) -> bool:
