@@ -68,13 +68,14 @@ class CheckWeakened(ProgramChangeRule):
         """Compare the checks of the functions that both sides have."""
         uses = _uses(change)
         still = Counter(one.key for file in change.files if file.after for one in _all(file.after))
+        anew = _anew(change, still)
         for both in change.functions():
             if is_test(both.file.path) or both.before.lowered == both.after.lowered:
                 continue
             for one, after in _gone(both):
                 if after is not None:
                     yield from _weakened(both, one, after, uses)
-                elif not still[one.key] and not _rewritten(both, one) and _stands_alone(both, one, uses):
+                elif not still[one.key] and not anew & _parallel(one) and _stands_alone(both, one, uses):
                     yield _removed(both, one)
 
 
@@ -149,12 +150,11 @@ def _heir(check: Check, after: Iterable[Check]) -> Check | None:
     return None
 
 
-def _rewritten(both: Both, check: Check) -> bool:
-    """Say whether the function has a check now that it had not, on one of the same sizes."""
-    before = Counter(one.key for one in checks(both.before.body))
-    new = Counter(one.key for one in checks(both.after.body)) - before
-    names = _parallel(check)
-    return any(names & {word for node, _ in key for word in words(node)} for key in new)
+def _anew(change: ProgramChange, now: Counter[tuple[tuple[Node, bool], ...]]) -> frozenset[str]:
+    """Give the parallel names that new checks ask for, wherever they stand: one that is gone may live on there."""
+    before = Counter(one.key for file in change.files if file.before for one in _all(file.before))
+    asked = (word for key in now - before for node, _ in key for word in words(node))
+    return frozenset(word for word in asked if is_parallel(word))
 
 
 def _is_law(check: Check) -> bool:
