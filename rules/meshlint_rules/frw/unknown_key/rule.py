@@ -55,7 +55,6 @@ class UnknownKey(LaunchRule):
         Reference("roll/distributed/strategy/megatron_strategy.py:112 of ROLL at 8eb27cc2: TrainingArguments(**...)"),
         Reference("examples/start_rlvr_pipeline.py:27 of ROLL at 8eb27cc2: from_dict leaves unknown keys out"),
     )
-    preview = True
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
         """Look at each key once, in the order in which they are written."""
