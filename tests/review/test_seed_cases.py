@@ -111,10 +111,23 @@ def reviewed(
 
 
 def dry_run(meshlint: CommandLine, tree: Path, monkeypatch: pytest.MonkeyPatch, diff: str) -> str:
+    """Give what a review of a change of a tree would post, with each run of blanks as one."""
     patch = tree.parent / "change.patch"
     patch.write_text(diff)
     monkeypatch.chdir(tree)
-    words = ("--repo", "o/n", "--pr", "1", "--diff-file", patch, "--dry-run", "--preview", "--no-cache")
+    words = (
+        "--repo",
+        "o/n",
+        "--pr",
+        "1",
+        "--diff-file",
+        patch,
+        "--dry-run",
+        "--preview",
+        "--no-cache",
+        "--pin",
+        "megatron-bridge=0.5.0",
+    )
     run = meshlint("review", *words)
     assert run.status in (0, 1), run.err
     return " ".join(run.out.split())

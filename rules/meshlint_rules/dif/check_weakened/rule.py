@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from meshlint.protocol.checks import Check, checks, without_checks
-from meshlint.protocol.guards import bare, words
+from meshlint.protocol.guards import bare, guarded_calls, words
 from meshlint.protocol.pytests import is_test
 from meshlint.rule import Confidence, Fix, Outcome, ProgramChangeRule, Reference, Related, Severity, Span, Verdict
 
@@ -121,7 +121,11 @@ def _as_before(check: Check, uses: Uses) -> bool:
 
 
 def _stands_alone(both: Both, check: Check, uses: Uses) -> bool:
-    """Say whether nothing in the change explains that a check is gone."""
+    """Say whether nothing in the change explains that a check is gone, as when the branch around it is gone too."""
+    there = {condition.key for one in guarded_calls(both.after.body) for condition in one.conditions}
+    branches = there | {condition.key for one in checks(both.after.body) for condition in one.under}
+    if check.under and not any(condition.key in branches for condition in check.under):
+        return False
     return _as_before(check, uses) and (_is_law(check) or _is_all(both.file))
 
 

@@ -100,6 +100,7 @@ def _verdict(config: EffectiveConfig, outcome: Outcome, message: str) -> Verdict
     return Verdict(
         message,
         outcome,
+        subject=outcome.value,
         at="use_decentralized_pg",
         fields=("hierarchical_context_parallel_sizes", "cp_comm_type", "context_parallel_size"),
         fix=Fix(
