@@ -44,7 +44,9 @@ def changed(meshlint: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         patch = tmp_path / "change.patch"
         patch.write_text(change_text(tmp_path / "before", tmp_path / "after"))
         monkeypatch.chdir(tmp_path / "after")
-        return meshlint("check", "--diff-file", patch, "--format", "concise", "--no-cache", *words)
+        return meshlint(
+            "check", "--diff-file", patch, "--format", "concise", "--no-cache", "--extend-select", "DIF", *words
+        )
 
     return call
 

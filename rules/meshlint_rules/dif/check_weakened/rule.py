@@ -62,6 +62,7 @@ class CheckWeakened(ProgramChangeRule):
     slug = "check-weakened"
     severity = Severity.WARNING
     outcomes = (Outcome.WRONG, Outcome.CRASH_LATE)
+    preview = True
     references = (Reference("docs/changes.md: what a change causes"),)
 
     def check(self, change: ProgramChange) -> Iterator[Verdict]:
