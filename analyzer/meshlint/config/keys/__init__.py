@@ -34,7 +34,7 @@ def nearest(key: str, names: tuple[str, ...]) -> str:
     """Give the key of some tables that another is a misspelling of; empty where none is near.
 
     Near is one edit away, or two in a key of 12 characters and more; an edit is a character more, less, other, or two
-    that changed places. Names that differ in a word of two letters (`ep_size`, `cp_size`) are two names.
+    that changed places. `ep_size` and `cp_size` are two names.
     """
     if not 5 <= len(key) <= MAX_KEY:
         return ""
@@ -58,12 +58,15 @@ def _candidates(key: str, names: tuple[str, ...], allowed: int) -> list[str]:
 
 
 def _siblings(one: str, other: str) -> bool:
-    """Say whether two names differ in whole words of one or two letters only."""
+    """Say whether two names differ in the dimension that they name only."""
     words, others = one.split("_"), other.split("_")
     if len(words) != len(others):
         return False
     pairs = [(a, b) for a, b in zip(words, others, strict=True) if a != b]
-    return all(len(a) <= 2 and len(a) == len(b) for a, b in pairs)
+    return all(a in DIMENSIONS and b in DIMENSIONS for a, b in pairs)
+
+
+DIMENSIONS = ("cp", "dp", "ep", "pp", "sp", "tp", "vp")
 
 
 def _distance(one: str, other: str, bound: int) -> int:
