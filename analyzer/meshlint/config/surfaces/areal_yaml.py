@@ -5,7 +5,7 @@ from __future__ import annotations
 from meshlint.config.commands.areal import MARKING, launch_of
 from meshlint.config.hydra.files import ComposedFiles
 
-_MESHES = ("\nallocation_mode:", "\n  backend:")
+_MESHES = ("\nallocation_mode:", "\n  backend: ")
 _ENGINES = ("\nactor:", "\nmodel:", "\ncritic:")
 
 
