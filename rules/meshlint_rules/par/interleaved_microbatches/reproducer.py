@@ -7,13 +7,14 @@ from meshlint.reproduce.upstream import core_case
 
 SCHEDULED = """\
 from megatron.core import parallel_state
+from megatron.core.enums import ModelType
 from megatron.core.pipeline_parallel.schedules import forward_backward_pipelining_with_interleaving
 from megatron.core.transformer.transformer_config import TransformerConfig
 
 class Chunk(torch.nn.Module):  # adds one, so that four chunks make 0 to 4
     def __init__(self, config):
         super().__init__()
-        self.config, self.given = config, None
+        self.config, self.given, self.model_type = config, None, ModelType.encoder_or_decoder
 
     def set_input_tensor(self, tensor):
         self.given = tensor[0] if isinstance(tensor, list) else tensor
