@@ -94,17 +94,17 @@ def _lines(text: Text) -> Iterator[tuple[int, str]]:
     return ((n, line[:MAX_LINE]) for n, line in enumerate(text.text.split("\n"), 1))
 
 
-def _names_a_library(word: str) -> bool:
-    """Say whether a requirement could be of a library that counts; to parse all of a long list is slow."""
+def _could_pin(word: str) -> bool:
+    """Say whether a requirement could pin a library that counts; to parse all of a long list is slow."""
     spelled = word.lower().replace("_", "-").replace(".", "-")
-    return any(name in spelled for name in LIBRARIES)
+    return any(mark in word for mark in "<>=~@") and any(name in spelled for name in LIBRARIES)
 
 
 def requirements_txt(text: Text) -> Iterator[Pin]:
     """Read a pip requirements file."""
     for number, line in _lines(text):
         word = line.split(" #", 1)[0].strip()
-        found = requirement(word) if word[:1] not in ("", "#", "-") and _names_a_library(word) else None
+        found = requirement(word) if word[:1] not in ("", "#", "-") and _could_pin(word) else None
         if found is not None:
             yield pin(*found, text, number, line.index(word) + 1, word, "requirements")
 
@@ -115,7 +115,7 @@ def pyproject(text: Text) -> Iterator[Pin]:
         if line.lstrip().startswith("#"):
             continue
         for column, word in _quoted(line):
-            found = requirement(word) if _names_a_library(word) else None
+            found = requirement(word) if _could_pin(word) else None
             if found is not None:
                 yield pin(*found, text, number, column, word, PurePosixPath(text.path).name)
 
