@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from meshlint.mesh import blame
 from meshlint.protocol.program import Program, facts_of
 
 HEAD = """\
@@ -99,3 +100,16 @@ def test_what_goes_too_far_is_told(text: str, note: str) -> None:
     program = judged(HEAD + text)
     assert [(fault.code, fault.span.path) for fault in program.faults()] == [("COL001", "beside.py")]
     assert any(note in told and told.startswith("bad.py") for told in program.notes)
+
+
+def test_parts_in_parts_are_bounded_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    way = "    if args.way{0}:\n        dist.barrier()\n        if dist.get_rank() == {0}:\n            return x\n"
+    steps = "".join(way.format(i) for i in range(6))
+    text = f"import torch.distributed as dist\n\ndef work(x, args):\n{steps}    dist.all_reduce(x)\n"
+    text += "\n\ndef outer(x, args):\n    work(x, args)\n    dist.broadcast(x, 0)\n"
+    whole = Program(("a.py",), facts_of([("a.py", text)]))
+    assert whole.faults() and not whole.notes
+    monkeypatch.setattr(blame, "COPIES", 20)
+    part = Program(("a.py",), facts_of([("a.py", text)]))
+    part.faults()
+    assert any("`outer` leaves in too many places" in note for note in part.notes)
