@@ -10,7 +10,10 @@ import pytest
 
 ONE = Path(__file__).parents[2] / "fixtures" / "HCP001" / "bad" / "nemo_rl.yaml"
 HEAVY = (
-    "meshlint.protocol.",
+    *(
+        f"meshlint.protocol.{name}."
+        for name in ("walk", "summary", "verdict", "program", "link", "values", "statements")
+    ),
     "meshlint.reproduce.",
     "meshlint.review.",
     "meshlint.mesh.simulate",

@@ -21,7 +21,12 @@ ACTIONS = ("write", "prune", "show")
 @click.command(options_metavar="[OPTIONS]")
 @click.argument("action", type=click.Choice(ACTIONS))
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--file", "file", type=click.Path(path_type=Path), help="The baseline: that of the settings, else meshlint-baseline.txt.")
+@click.option(
+    "--file",
+    "file",
+    type=click.Path(path_type=Path),
+    help="The baseline: that of the settings, else meshlint-baseline.txt.",
+)
 @click.option("--no-cache", is_flag=True, help="Judge everything anew.")
 @shared
 def command(action: str, paths: tuple[str, ...], file: Path | None, **values: Any) -> int:

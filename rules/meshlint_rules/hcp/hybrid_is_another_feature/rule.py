@@ -17,8 +17,7 @@ DYNAMIC_CHECKS = Window(
     "verl",
     since="0.9",
     says="the engine refuses what dynamic context parallelism cannot do",
-    source="verl/workers/engine/megatron/transformer_impl.py:111-130 at v0.9.0; at v0.8.0 a length alone is "
-    "asked for",
+    source="verl/workers/engine/megatron/transformer_impl.py:111-130 at v0.9.0; at v0.8.0 a length alone is asked for",
 )
 DYNAMIC_LENGTH = Window(
     "verl",
