@@ -13,6 +13,8 @@ from meshlint.engine.gather import context_of
 from meshlint.engine.options import Options
 from meshlint.engine.program import Judgement, check_program
 from meshlint.engine.ruleset import load, narrow
+from meshlint.protocol.facts import Definition
+from meshlint.protocol.summary import Engine
 from meshlint.sources.discover import discover
 
 HEAD = """\
@@ -65,11 +67,15 @@ def module(chance: random.Random, name: str) -> str:
 
 
 def edit(chance: random.Random, root: Path) -> None:
-    """Change one file: anew, by a line in front of it, away, or back."""
+    """Change one file: anew, by a line in front of it, by a function behind it, away, or back."""
     name = chance.choice(NAMES)
     file = root / f"{name}.py"
-    kind = chance.randrange(4)
-    if kind == 0 and file.exists():
+    kind = chance.randrange(6)
+    if kind in (4, 5) and file.exists():
+        added = chance.choice(("is_first", f"step_{name}", f"step_{chance.choice(NAMES)}1", "nowhere_else"))
+        body = chance.choice(BODIES).format(callee=f"step_{chance.choice(NAMES)}")
+        file.write_text(f"{file.read_text()}\n\ndef {added}(x=None, flag=None):\n{body}\n")
+    elif kind == 0 and file.exists():
         file.unlink()
     elif kind == 1 and file.exists():
         file.write_text("# a comment\n" + file.read_text())
@@ -118,6 +124,31 @@ def tree(tmp_path: Path) -> Path:
     (root / "apart.py").write_text(f"{HEAD}\n\ndef apart(x):\n{gate}        dist.barrier()\n")
     (root / "hopes.py").write_text(f"{HEAD}from later import later\n\n\ndef hopes(x):\n{gate}        later(x)\n")
     return root
+
+
+@pytest.mark.parametrize(
+    ("added", "again"),
+    [
+        ("def more():\n    return 1", {"low.py"}),
+        ("def later(x):\n    return x", {"low.py", "user.py", "apart.py", "hopes.py"}),
+        ("class More:\n    pass", {"low.py", "user.py", "apart.py", "hopes.py"}),
+    ],
+)
+def test_callees_are_asked_for_again_where_a_new_name_may_be_meant(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, added: str, again: set[str]
+) -> None:
+    judged(tree, tmp_path / "cache")
+    asked: set[str] = set()
+    real = Engine.callee
+
+    def noting(self: Engine, path: str, definition: Definition, text: str) -> object:
+        asked.add(Path(path).name)
+        return real(self, path, definition, text)
+
+    monkeypatch.setattr(Engine, "callee", noting)
+    (tree / "low.py").write_text((tree / "low.py").read_text() + f"\n\n{added}\n")
+    judged(tree, tmp_path / "cache")
+    assert asked == again
 
 
 def test_only_what_rests_on_a_change_is_judged_again(tree: Path, tmp_path: Path, done: list[str]) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 from meshlint.engine.cache import code_stamps, keep
 from meshlint.engine.program_facts import Facts
+from meshlint.engine.program_links import Link, holding, links_of
 from meshlint.finding import Confidence, Outcome, Related, Severity
 from meshlint.place import Span
 from meshlint.protocol.cone import Answers, Question
@@ -27,7 +28,7 @@ from meshlint.protocol.summary import Engine
 from meshlint.protocol.verdict import CodeFault, Part, Standing, Units, building_keys
 from meshlint.records import dataclass
 
-MARK = b"meshlint verdicts 1\n"
+MARK = b"meshlint verdicts 2\n"
 KEPT = 8
 """Stores kept; the oldest go first."""
 MAX_BYTES = 256 * 1024 * 1024
@@ -45,6 +46,7 @@ class Store:
     digests: dict[str, str] = field(default_factory=dict)
     answers: dict[Question, bytes] = field(default_factory=dict)
     units: dict[str, tuple[list[Question], Any]] = field(default_factory=dict)
+    links: dict[str, Link] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -57,9 +59,13 @@ class Verdicts:
     _standing: dict[str, tuple[list[Question], Any]] = field(default_factory=dict)
     _answers: dict[Question, bytes] = field(default_factory=dict)
 
+    def link(self, engine: Engine) -> None:
+        """Give the engine what is known of who calls whom, as far as it still holds."""
+        self._store = load(self.file)
+        engine.edges.update(holding(self._store.links, self._store.digests, self.facts))
+
     def standing(self, engine: Engine, paths: Sequence[str]) -> dict[str, Part]:
         """Give the parts of those files whose verdicts rest on nothing that has changed."""
-        self._store = load(self.file)
         judge = _Now(self._store, self.facts, answers_of(engine, self.facts))
         wanted = set(paths)
         found: dict[str, Part] = {}
@@ -72,7 +78,8 @@ class Verdicts:
 
     def keep(self, engine: Engine, paths: Sequence[str], found: Sequence[Units]) -> None:
         """Keep what was found for the files that were judged; forget those that are not among the paths."""
-        if not found and self._standing.keys() == self._store.units.keys():
+        digests = {path: row[1] for path, row in self.facts.rows.items()}
+        if not found and self._standing.keys() == self._store.units.keys() and digests == self._store.digests:
             return
         units = dict(self._standing)
         for one in found:
@@ -84,8 +91,8 @@ class Verdicts:
         now = answers_of(engine, self.facts)
         asked = {question for questions, _ in units.values() for question in questions}
         answers = {question: self._answers.get(question) or now(question) for question in asked}
-        digests = {path: row[1] for path, row in self.facts.rows.items()}
-        save(self.file, Store(digests, answers, {path: units[path] for path in paths if path in units}))
+        links = links_of(engine.edges, self._store.links, self._store.digests, self.facts)
+        save(self.file, Store(digests, answers, {path: units[path] for path in paths if path in units}, links))
 
 
 @dataclass(slots=True)
@@ -159,8 +166,8 @@ def load(file: Path) -> Store:
     body = memoryview(data)[start:]
     if not data.startswith(MARK) or hashlib.sha256(body).digest() != data[len(MARK) : start]:
         return Store()
-    digests, questions, answers, units = marshal.loads(body)
-    store = Store(digests, dict(zip(questions, answers, strict=True)))
+    digests, questions, answers, units, links = marshal.loads(body)
+    store = Store(digests, dict(zip(questions, answers, strict=True)), {}, links)
     for path, (numbers, part) in units.items():
         asked = array("I")
         asked.frombytes(numbers)
@@ -176,7 +183,7 @@ def save(file: Path, store: Store) -> None:
         for path, (questions, part) in store.units.items()
     }
     try:
-        body = marshal.dumps((store.digests, list(store.answers), list(store.answers.values()), units))
+        body = marshal.dumps((store.digests, list(store.answers), list(store.answers.values()), units, store.links))
         keep(file, MARK + hashlib.sha256(body).digest() + body, KEPT)
     except (OSError, ValueError):
         return

@@ -181,20 +181,20 @@ def _recv(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
 
 
 def _not(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
-    return not truth(evaluate(expr.args[0], view, bound))
+    return not evaluate(expr.args[0], view, bound)
 
 
 def _and(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
-    return all(truth(evaluate(arg, view, bound)) for arg in expr.args)
+    return all(evaluate(arg, view, bound) for arg in expr.args)
 
 
 def _or(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
-    return any(truth(evaluate(arg, view, bound)) for arg in expr.args)
+    return any(evaluate(arg, view, bound) for arg in expr.args)
 
 
 def _ite(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
     condition, then, otherwise = expr.args
-    return evaluate(then if truth(evaluate(condition, view, bound)) else otherwise, view, bound)
+    return evaluate(then if evaluate(condition, view, bound) else otherwise, view, bound)
 
 
 def _list(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:

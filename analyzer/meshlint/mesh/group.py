@@ -8,6 +8,7 @@ Which instance a rank is in is answered by `meshlint.mesh.evaluate`.
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from meshlint.mesh.dims import ALL, UNKNOWN
@@ -33,6 +34,15 @@ class Group:
     identity: str = ""
     name: str = ""
     weak: bool = False
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        """Give the hash, computed once: events are looked up by their group."""
+        known = self._hash
+        if not known:
+            known = hash((self.dims, self.members, self.lists, self.identity, self.name, self.weak)) or 1
+            object.__setattr__(self, "_hash", known)
+        return known
 
     @property
     def partition(self) -> tuple[int, int, int]:

@@ -17,7 +17,7 @@ from typing import Any
 from meshlint.mesh.choose import Facts, expressions, meshes, parts
 from meshlint.mesh.contract import decisive, doubtful, quantifier, refuting_run
 from meshlint.mesh.dims import Axes, Mesh
-from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, truth
+from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate
 from meshlint.mesh.gate import Expr, Origin, atoms
 from meshlint.mesh.group import Group
 from meshlint.mesh.run import RUN_CAP, Choice, Event, Options, Run, Stuck, Taken, Verdict, gate_key
@@ -272,7 +272,7 @@ class _Simulation:
     def step(self, node: Node, rank: int, loops: list[list[Any]]) -> Node | None:
         """Take one step that no other rank takes part in."""
         if isinstance(node, Alt):
-            value = truth(self.chosen(node, node.condition, rank))
+            value = bool(self.chosen(node, node.condition, rank))
             self.paths[rank].append(Taken(node, value))
             return node.then if value else node.otherwise
         if isinstance(node, Loop):

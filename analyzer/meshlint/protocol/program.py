@@ -28,6 +28,9 @@ Spread = Callable[[Sequence[str], Work], list[Units]]
 class Memory(Protocol):
     """What is known from an earlier run."""
 
+    def link(self, engine: Engine) -> None:
+        """Give the engine what is known of who calls whom, as far as it still holds."""
+
     def standing(self, engine: Engine, paths: Sequence[str]) -> dict[str, Part]:
         """Give the parts of those files whose verdicts rest on nothing that has changed."""
 
@@ -63,6 +66,8 @@ class Program:
     def _parts(self) -> list[Part]:
         linker = Linker(self.facts) if self.memory is None else ConeLinker(self.facts)
         engine = Engine(linker, Models(self.models))
+        if self.memory is not None:
+            self.memory.link(engine)
         paths = [path for path in self.files if path in self.facts and not is_test(path) and engine.concerns(path)]
         known = {} if self.memory is None else self.memory.standing(engine, paths)
         todo = [path for path in paths if path not in known]

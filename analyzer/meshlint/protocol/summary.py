@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field, replace
+from itertools import repeat
 from typing import Any, TypeVar
 
 from meshlint.mesh.gate import Expr, Origin, Values
@@ -51,6 +52,9 @@ SMALL = 3
 EVENT, RANK = 1, 2
 
 T = TypeVar("T")
+
+Edge = tuple[int, int, tuple[tuple[str, int], ...]]
+"""What one definition comes to by itself (bits), the definition around it, and those that it may call."""
 
 _RECEIVERS = ("self", "cls", "super()")
 
@@ -100,6 +104,8 @@ class Engine:
     frames: int = 0
     two_sided: set[Span] = field(default_factory=set)
     """Gates with events on both sides, as they are written, in what was walked last."""
+    edges: dict[str, tuple[Edge, ...]] = field(default_factory=dict)
+    """What the definitions of each file may call, in their order; what is missing is worked out."""
     _callers: dict[tuple[str, int], list[tuple[str, int]]] = field(default_factory=dict)
     _domain: Domain | None = None
     _bits: dict[tuple[str, int], int] | None = None
@@ -154,26 +160,15 @@ class Engine:
         bits: dict[tuple[str, int], int] = {}
         callers: dict[tuple[str, int], list[tuple[str, int]]] = {}
         for path in sorted(self.linker.files):
-            for definition in self.linker.files[path].definitions:
-                here = (path, definition.index)
-                own = 0
-                if definition.parent > 0:
-                    callers.setdefault(here, []).append((path, definition.parent))
-                for text in definition.callees:
-                    entry, targets = self.callee(path, definition, text)
-                    if entry is not None:
-                        own |= (
-                            EVENT
-                            if entry.kind == "op" or entry.creates
-                            else 0
-                            if entry.kind in ("pure", "config", "object", "yes")
-                            else RANK
-                        )
-                    for target in targets:
-                        callers.setdefault(target, []).append(here)
-                for decorator in definition.decorators:
-                    entry = self.models.find(dotted(decorator[1] if decorator[0] == "K" else decorator))
-                    own |= RANK if entry is not None and entry.kind == "gate-decorator" else 0
+            rows = self.edges.get(path)
+            if rows is None:
+                rows = self.edges[path] = tuple(map(self._edge, repeat(path), self.linker.files[path].definitions))
+            for index, (own, parent, targets) in enumerate(rows):
+                here = (path, index)
+                if parent > 0:
+                    callers.setdefault(here, []).append((path, parent))
+                for target in targets:
+                    callers.setdefault(target, []).append(here)
                 if own:
                     bits[here] = own
         self._callers = callers
@@ -187,6 +182,21 @@ class Engine:
                     bits[caller] = after
                     queue.append(caller)
         return bits
+
+    def _edge(self, path: str, definition: Definition) -> Edge:
+        own = 0
+        found: list[tuple[str, int]] = []
+        for text in definition.callees:
+            entry, targets = self.callee(path, definition, text)
+            found += targets
+            if entry is not None and (entry.kind == "op" or entry.creates):
+                own |= EVENT
+            elif entry is not None and entry.kind not in ("pure", "config", "object", "yes"):
+                own |= RANK
+        for decorator in definition.decorators:
+            entry = self.models.find(dotted(decorator[1] if decorator[0] == "K" else decorator))
+            own |= RANK if entry is not None and entry.kind == "gate-decorator" else 0
+        return own, definition.parent, tuple(found)
 
     def concerns(self, path: str) -> bool:
         """Say whether a file can hold anything to judge."""
