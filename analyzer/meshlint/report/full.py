@@ -181,6 +181,8 @@ def _coverage(report: Report, style: Style, verbose: bool) -> Iterator[str]:
         return
     head = f"{judged_share(coverage)} in {plural(len(coverage), 'launch')}" + (f"; {left_out}" if left_out else "")
     stopped = sum(bool(c.not_judged) for c in coverage)
+    if any(finding.code == "MSH003" for finding in report.findings):
+        head += "; MSH003 tells what was not read"
     if verbose:
         for one in coverage:
             yield from _launch_coverage(one)
@@ -190,8 +192,7 @@ def _coverage(report: Report, style: Style, verbose: bool) -> Iterator[str]:
         yield style("dim", f"{head}. What stopped{where}:")
         yield from (style("dim", line) for line in _causes(coverage))
     else:
-        unread = any(finding.code == "MSH003" for finding in report.findings)
-        yield style("dim", head + ("; MSH003 tells what was not read." if unread else "."))
+        yield style("dim", f"{head}.")
 
 
 def _left_out(report: Report) -> Iterator[str]:
