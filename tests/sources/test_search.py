@@ -37,6 +37,7 @@ def haystack(tmp_path: Path) -> Path:
 def test_git_and_reading_find_the_same(haystack: Path, git: bool) -> None:
     if git:
         subprocess.run(["git", "init", "-q", str(haystack)], check=True)
+        (haystack / ".gitattributes").write_text("*.sh binary\n*.yaml -diff\n")
     scope = discover(["needle.yaml"], haystack, (), haystack)
     tree = Tree(scope.root, scope.roots)
     found = begin(scope, SOUGHT).found(tree)

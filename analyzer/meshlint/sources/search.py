@@ -70,7 +70,7 @@ def _start(scope: Scope, sought: Sought, ask_git: bool) -> _Started:
         return _Started(sought, files, None)
     patterns = [part for word in sought.words for part in ("-e", word)]
     paths = [f"*{ending}" for ending in sought.endings]
-    arguments = ("grep", "-l", "-z", "-F", "-I", "--untracked", "--no-color", *patterns, "--", *paths)
+    arguments = ("grep", "-l", "-z", "-F", "-a", "--untracked", "--no-color", *patterns, "--", *paths)
     return _Started(sought, files, start_git(scope.root, *arguments))
 
 
