@@ -69,6 +69,9 @@ def _exact(version: str, branch: bool) -> str | None:
 
 def requirement(word: str) -> tuple[str, str] | None:
     """Read one requirement; give the library and its specifier, or None where it is another package or pins nothing."""
+    plain = _plain_requirement(word)
+    if plain is not None:
+        return plain
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:
@@ -81,6 +84,21 @@ def requirement(word: str) -> tuple[str, str] | None:
     if parsed.url is not None:
         return _repository(parsed.url)
     return (library, str(parsed.specifier)) if len(parsed.specifier) else None
+
+
+def _plain_requirement(word: str) -> tuple[str, str] | None:
+    """Read `name[extras]>=1,<2` of a library that counts; None for other forms, whose parser takes long to load."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    start = next((at for at, mark in enumerate(word) if mark in "<>=!~"), 0)
+    name, _, extras = word[:start].strip().partition("[")
+    library = library_of(name.strip())
+    if library not in LIBRARIES or any(mark in word for mark in "@;()#") or extras.count("]") != ("[" in word):
+        return None
+    try:
+        return library, str(SpecifierSet(word[start:]))
+    except InvalidSpecifier:
+        return None
 
 
 def _repository(url: str) -> tuple[str, str] | None:
