@@ -58,6 +58,9 @@ _TOPICS = (
     "torchrun",
 )
 
+_STARTING = tuple(ending for ending in SCRIPTS if ending != ".sub")
+"""A `.sub` job sets a cluster up and runs what a variable holds (NeMo-RL's ray.sub): others start it, or source it."""
+
 
 class Shell:
     """Claims scripts by their ending."""
@@ -66,7 +69,7 @@ class Shell:
 
     def claims(self, path: str) -> bool:
         """Claim by the ending; files without one are not looked at."""
-        return posixpath.splitext(path)[1] in SCRIPTS  # thousands of files: pathlib takes as long as all the rest
+        return posixpath.splitext(path)[1] in _STARTING  # thousands of files: pathlib takes as long as all the rest
 
     def entries(self, paths: Iterable[str], context: Context) -> Iterable[str]:
         """Judge scripts that can start something; a script that others source gives way to them."""
