@@ -56,10 +56,9 @@ def test_a_replaced_file_counts_as_it_is_to_be_read(haystack: Path) -> None:
 
 def test_a_search_that_nobody_asks_ends(haystack: Path) -> None:
     subprocess.run(["git", "init", "-q", str(haystack)], check=True)
-    search = begin(discover(["needle.yaml"], haystack, (), haystack), SOUGHT)
-    running = [part.git.process for part in search.parts if part.git is not None and part.git.process is not None]
-    assert len(running) == 2
-    search.stop()
+    with begin(discover(["needle.yaml"], haystack, (), haystack), SOUGHT) as search:
+        running = [part.git.process for part in search.parts if part.git is not None and part.git.process is not None]
+        assert len(running) == 2
     assert all(process.poll() is not None for process in running)
 
 

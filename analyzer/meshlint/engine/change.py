@@ -22,11 +22,6 @@ from meshlint.sources.git import run_git, unfiltered
 from meshlint.sources.patch import MAX_BYTES, FileChange, Patch, PatchError, read_patch, undo
 from meshlint.sources.tree import Tree
 
-MODES = ("all", "file", "context", "added")
-"""Which of the findings that a change causes are told: all; those with a place in a changed file; in a hunk with its
-context; on an added line."""
-
-
 PROSE = (".md", ".rst", ".png", ".svg", ".jpg", ".jpeg", ".gif", ".pdf", ".css", "LICENSE", "CODEOWNERS")
 """Endings of files that nothing here reads: a change of these alone causes nothing."""
 
@@ -36,7 +31,11 @@ EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A change that a person asked about: a revision to compare with, or a diff as text; `mode` is one of MODES."""
+    """A change that a person asked about: a revision to compare with, or a diff as text.
+
+    `mode` is that of `--diff-mode`, and says which of the findings that the change causes are told: all; those with a
+    place in a changed file (`file`); in a hunk with its context (`context`); on an added line (`added`).
+    """
 
     base: str = ""
     text: str | None = None
@@ -85,11 +84,11 @@ def _with_readers(now: Scope, then: Scope, options: Options) -> tuple[Scope, Sco
     from meshlint.engine import readers
 
     both = replace(now, named=now.named | then.named)
-    begun = readers.begin(both)
-    from meshlint.engine.whole import choose  # what judges is imported and chosen while git searches
+    with readers.begin(both) as begun:
+        from meshlint.engine.whole import choose  # what judges is imported and chosen while git searches
 
-    choose(options)
-    found = readers.readers(both, Tree(now.root, now.roots), begun) if both.named else ()
+        choose(options)
+        found = readers.readers(both, Tree(now.root, now.roots), begun)
     return replace(now, readers=found), replace(then, readers=found)
 
 

@@ -180,10 +180,7 @@ def _of_side(side: Side, options: Options, former: Mapping[str, str]) -> Iterato
     """Give the launches that read a changed file, by a name that both sides share."""
     scope, context = side.scope, side.context
     back = {old: new for new, old in former.items()}
-    more = scope.readers
-    if more is None:
-        more = readers.readers(scope, context.tree) if scope.named else ()
-    wide = replace(scope, asked=tuple(sorted({*scope.asked, *more})))
+    wide = replace(scope, asked=tuple(sorted({*scope.asked, *readers.readers(scope, context.tree)})))
     ignored: list[str] = []
     for entry in gather.entries(wide, context, ignored):
         for variants in gather.launches(entry, context, options, ignored):

@@ -24,13 +24,15 @@ PLAIN = (CONFIGS, (".py",))
 """Files that others of their kind name without the ending: Hydra's configs, Python's modules."""
 
 
-def begin(scope: Scope) -> Search | None:
-    """Start to look for those who mention the named files; None where no file is named."""
-    return search.begin(scope, _sought(_named(scope))) if scope.named else None
+def begin(scope: Scope) -> Search:
+    """Start to look for those who mention the named files, unless they are known."""
+    return search.begin(scope, _sought(_named(scope)) if scope.readers is None else ())
 
 
 def readers(scope: Scope, tree: Tree, begun: Search | None = None) -> tuple[str, ...]:
     """Give the files, besides the named ones, that could hold a launch which reads one of them; sorted."""
+    if scope.readers is not None:
+        return scope.readers
     found: set[str] = set()
     frontier = _named(scope)
     for _ in range(STEPS):

@@ -47,15 +47,11 @@ class Outcome:
 
 def check_scope(scope: Scope, options: Options) -> tuple[Report, frozenset[str]]:
     """Judge what is in scope; give the report, and every path that was looked at. Raises UsageError."""
-    begun = readers.begin(scope) if scope.readers is None else None
-    try:
+    with readers.begin(scope) as begun:
         rules, notes = choose(options)
         context = gather.context_of(scope, options)
         outcome = Outcome(notes=list(notes))
         looked = _check_launches(scope, context, options, rules, outcome, begun)
-    finally:
-        if begun is not None:
-            begun.stop()
     program = check_program(scope, context, rules, options.settings.models, options.tick, _cache(options))
     if options.tick is not None:
         options.tick(1, 1, "")
@@ -141,7 +137,7 @@ class Part:
 
 
 def _check_launches(
-    scope: Scope, context: Context, options: Options, rules: RuleSet, outcome: Outcome, begun: Search | None
+    scope: Scope, context: Context, options: Options, rules: RuleSet, outcome: Outcome, begun: Search
 ) -> frozenset[str]:
     """Judge every entry; give the paths that other processes looked at.
 
@@ -149,10 +145,7 @@ def _check_launches(
     """
     if not rules.about_launches():
         return frozenset()
-    more = scope.readers
-    if more is None:
-        more = readers.readers(scope, context.tree, begun) if scope.named else ()
-    wide = replace(scope, asked=tuple(sorted({*scope.asked, *more})))
+    wide = replace(scope, asked=tuple(sorted({*scope.asked, *readers.readers(scope, context.tree, begun)})))
     entries = list(enumerate(gather.entries(wide, context, outcome.failures, options.tick)))
     active = rules.launch_rules()
 

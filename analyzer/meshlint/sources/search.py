@@ -31,7 +31,7 @@ class _Started:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Searches at work, begun early so that they cost no time of their own; `stop` them where nobody asks."""
+    """Searches at work, begun early so that they cost no time of their own; they end with the `with` around them."""
 
     scope: Scope
     parts: tuple[_Started, ...]
@@ -40,7 +40,10 @@ class Search:
         """Give the files that hold a word, as shown; every file that counted is noted as looked at."""
         return frozenset(path for part in self.parts for path in self._of(part, tree))
 
-    def stop(self) -> None:
+    def __enter__(self) -> Search:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """End what is still at work."""
         for part in self.parts:
             if part.git is not None:
