@@ -135,6 +135,11 @@ class Finding:
     baselined: bool = False
 
     @property
+    def counts(self) -> bool:
+        """Say whether it is told and decides the exit status: nobody suppressed it, and no baseline holds it."""
+        return not self.suppressed and not self.baselined
+
+    @property
     def sort_key(self) -> tuple[object, ...]:
         """Order by place, then code, so that equal input gives equal bytes."""
         return (self.span, self.code, self.message, self.fingerprint)

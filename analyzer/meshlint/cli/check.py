@@ -312,7 +312,7 @@ def failed(report: Report, fail_level: str) -> int:
         _tell_failures(report)
         return 3
     least = Severity(fail_level).rank
-    return int(any(f.severity.rank >= least and not f.suppressed and not f.baselined for f in report.findings))
+    return int(any(f.severity.rank >= least and f.counts for f in report.findings))
 
 
 def _status(report: Report, fail_level: str, require_launch: bool, of_command: bool = False) -> int:

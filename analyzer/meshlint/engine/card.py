@@ -24,7 +24,7 @@ from meshlint.engine.options import Options
 from meshlint.engine.readers import readers
 from meshlint.engine.run import scope_of, scope_of_command, with_sources
 from meshlint.engine.whole import Outcome, choose, judge_launch, report_of
-from meshlint.finding import Coverage, Finding, LaunchRef, Report
+from meshlint.finding import Coverage, LaunchRef, Report
 from meshlint.records import dataclass
 from meshlint.sources.discover import Scope
 
@@ -140,7 +140,7 @@ def _card(variants: Sequence[Launch], ground: Ground, coverage: Coverage, report
     first = variants[0]
     reference = LaunchRef(first.identity, first.place)
     mine = [finding for finding in report.findings if reference in finding.launches]
-    counting = tuple(finding for finding in mine if _counts(finding))
+    counting = tuple(finding for finding in mine if finding.counts)
     undecided = None if any(ground.framework.roles(one) for one in variants) else ground.framework.undecided(first)
     return Card(
         launch=reference,
@@ -153,10 +153,6 @@ def _card(variants: Sequence[Launch], ground: Ground, coverage: Coverage, report
         silenced=len(mine) - len(counting),
         undecided="" if undecided is None else ": ".join(undecided),
     )
-
-
-def _counts(finding: Finding) -> bool:
-    return not finding.suppressed and not finding.baselined
 
 
 def _version(library: str, found: Resolved) -> Version:

@@ -48,9 +48,7 @@ class Plan:
 
 def fixable(report: Report) -> tuple[Finding, ...]:
     """Give the findings of a report that have a safe fix and count."""
-    return tuple(
-        f for f in report.findings if f.fix is not None and f.fix.safe and not f.suppressed and not f.baselined
-    )
+    return tuple(f for f in report.findings if f.fix is not None and f.fix.safe and f.counts)
 
 
 def plan(report: Report, paths: Sequence[str], options: Options) -> Plan:

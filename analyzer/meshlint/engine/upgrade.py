@@ -36,8 +36,8 @@ def check_upgrade(
     )
     if marked is not None:
         now, after = marked(now), marked(after)
-    before = {f.fingerprint: f for f in now.findings if _counts(f)}
-    later = {f.fingerprint: _pinned(f, wanted) for f in after.findings if _counts(f)}
+    before = {f.fingerprint: f for f in now.findings if f.counts}
+    later = {f.fingerprint: _pinned(f, wanted) for f in after.findings if f.counts}
     new = [f for f in later.values() if f.fingerprint not in before]
     both = [Turned(before[mark], f) for mark, f in later.items() if mark in before]
     turned = [pair for pair in both if _says(pair.before) != _says(pair.after)]
@@ -53,10 +53,6 @@ def check_upgrade(
         unchanged=tuple(pair.after for pair in both if _says(pair.before) == _says(pair.after)),
         report=replace(after, findings=tuple(told), failures=tuple(dict.fromkeys((*now.failures, *after.failures)))),
     )
-
-
-def _counts(finding: Finding) -> bool:
-    return not finding.suppressed and not finding.baselined
 
 
 def _pinned(finding: Finding, wanted: Mapping[str, str]) -> Finding:

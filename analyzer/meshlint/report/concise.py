@@ -13,7 +13,7 @@ from meshlint.words import plural
 def render(report: Report, style: Style, verbose: bool = False) -> Iterator[str]:
     """Give `path:line:column: severity CODE message (launches)` for each finding that counts."""
     for finding in report.findings:
-        if finding.suppressed or finding.baselined:
+        if not finding.counts:
             continue
         span, severity = finding.span, finding.severity.value
         place = style("place", f"{line_start(span.path)}:{span.line}:{span.column}")

@@ -31,7 +31,7 @@ OUTCOMES = {
 
 def render(report: Report, style: Style, verbose: bool = False) -> Iterator[str]:
     """Give the lines of the report."""
-    shown = [f for f in report.findings if not f.suppressed and not f.baselined]
+    shown = [f for f in report.findings if f.counts]
     lines = {path: text.split("\n") for path, text in report.sources.items()}
     for group in [[finding] for finding in shown] if verbose else _grouped(shown):
         short = group[0].severity is Severity.INFO and not verbose

@@ -11,7 +11,7 @@ from meshlint.plain import shown as shown
 
 def counting(report: Report) -> Iterator[Finding]:
     """Give the findings that count: neither suppressed nor in the baseline."""
-    return (finding for finding in report.findings if not finding.suppressed and not finding.baselined)
+    return (finding for finding in report.findings if finding.counts)
 
 
 def said(finding: Finding) -> str:

@@ -101,11 +101,15 @@ def _line(finding: Finding, style: Style) -> str:
     return f"{finding.code} {style('place', place(finding.span))}  {told(finding)}"
 
 
+def _rows(upgrade: Upgrade) -> Iterator[tuple[str, str, Finding]]:
+    """Give what is not as before: what became of it, in a word and in words, and the finding."""
+    yield from (("new", finding.severity.value, finding) for finding in upgrade.new)
+    yield from (("graver" if pair.graver else "changed", turn(pair), pair.after) for pair in upgrade.turned)
+    yield from (("gone", finding.severity.value, finding) for finding in upgrade.gone)
+
+
 def _concise(upgrade: Upgrade, style: Style) -> Iterator[str]:
-    rows = [("new", f.severity.value, f) for f in upgrade.new]
-    rows += [("graver" if pair.graver else "changed", turn(pair), pair.after) for pair in upgrade.turned]
-    rows += [("gone", f.severity.value, f) for f in upgrade.gone]
-    for what, words, finding in rows:
+    for what, words, finding in _rows(upgrade):
         yield f"{place(finding.span)}:{finding.span.column}: {what} {words} {finding.code} {told(finding)}"
 
 
@@ -113,10 +117,7 @@ def _markdown(upgrade: Upgrade) -> Iterator[str]:
     yield f"## meshlint: {summary(upgrade)}"
     yield ""
     yield from (f"- {code(moved(move))}" for move in upgrade.moves)
-    rows = [("new", f.severity.value, f) for f in upgrade.new]
-    rows += [("graver" if pair.graver else "changed", turn(pair), pair.after) for pair in upgrade.turned]
-    rows += [("gone", f.severity.value, f) for f in upgrade.gone]
-    rows += [("unchanged", f.severity.value, f) for f in upgrade.unchanged]
+    rows = [*_rows(upgrade), *(("unchanged", f.severity.value, f) for f in upgrade.unchanged)]
     for what in ("new", "graver", "changed", "gone", "unchanged"):
         mine = [(words, finding) for one, words, finding in rows if one == what]
         if mine:
