@@ -23,6 +23,12 @@ WEIGHT_SHARDS = Window(
     says="weight shards beyond tp take ranks of their own",
     source="megatron/training/arguments.py:422-427 at core_v0.19.0; absent at core_v0.18.2",
 )
+COUNTED_APART = Window(
+    CORE,
+    until="0.12",
+    says="an embedding or a loss that counts takes a stage of its own, and the layers the others",
+    source="megatron/core/transformer/transformer_config.py:658-672 at core_v0.11.0; absent at core_v0.12.0",
+)
 ENCODER_APART = Window(
     CORE,
     until="0.14",

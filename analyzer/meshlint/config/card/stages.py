@@ -5,9 +5,8 @@ from __future__ import annotations
 from meshlint.card import Item, Stage
 from meshlint.config.card.ranks import PP, SENTENCE, VPP, places, unless
 from meshlint.config.effective import EffectiveConfig, Unjudged
-from meshlint.config.framework import Window
 from meshlint.config.frameworks.layout import MARKS, layout_rows
-from meshlint.config.sizes import CORE, positive
+from meshlint.config.sizes import COUNTED_APART, positive
 
 LAYERS = "num_layers"
 LAYOUT = "pipeline_model_parallel_layout"
@@ -16,13 +15,6 @@ FIRST, LAST = "num_layers_in_first_pipeline_stage", "num_layers_in_last_pipeline
 EMBEDDING, LOSS = "account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split"
 MTP = "mtp_num_layers"
 MAX_STAGES = 4096
-
-COUNTED_TOGETHER = Window(
-    CORE,
-    since="0.12",
-    says="an embedding or a loss that counts shares its stage with layers",
-    source="megatron/core/transformer/transformer_block.py:143-203 at core_v0.16.1; core_v0.11.0 gives it a stage",
-)
 
 
 def stages(config: EffectiveConfig) -> Item:
@@ -110,7 +102,7 @@ def _alone(layers: int, number: int) -> Stage:
 def _even(config: EffectiveConfig, pp: int) -> list[Stage]:
     """Give every stage as many layers; the embedding and the loss count as one where they are told to (:147-203)."""
     layers, counted = positive(config, LAYERS), [name for name in (EMBEDDING, LOSS) if config.data(name)]
-    if counted and not config.within(COUNTED_TOGETHER):
+    if counted and config.within(COUNTED_APART):
         raise Unjudged(counted[0], "before megatron-core 0.12 it takes a stage of its own")
     total = layers + len(counted)
     if total % pp:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlint.config.sizes import LARGEST, positive, smaller_divisors
+from meshlint.config.sizes import COUNTED_APART, LARGEST, positive, smaller_divisors
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict, Window
 
 STAGES_CHECKED = Window(
@@ -18,12 +18,6 @@ NONE_BETWEEN = Window(
     until="0.13",
     says="two stages with a number each divide by zero",
     source="megatron/core/transformer/transformer_config.py:824 at core_v0.12.3; mended at core_v0.13.0 :972",
-)
-COUNTED_APART = Window(
-    "megatron-core",
-    until="0.12",
-    says="an embedding or a loss that counts takes a stage of its own, and the layers the others",
-    source="megatron/core/transformer/transformer_config.py:658-672 at core_v0.11.0; absent at core_v0.12.0",
 )
 CHUNKS_EVEN = Window(
     "megatron-core",
