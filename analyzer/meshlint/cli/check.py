@@ -12,7 +12,23 @@ from typing import Any
 
 import click
 
-from meshlint.cli.common import Given, WithCommand, assignments, engine_options, given, no_launch, settings_for, shared
+from meshlint.cli.common import (
+    BASELINE,
+    COLOR,
+    FAIL_LEVEL,
+    NO_BASELINE,
+    Given,
+    WithCommand,
+    assignments,
+    coloured,
+    engine_options,
+    given,
+    no_launch,
+    say,
+    settings_for,
+    shared,
+    ticking,
+)
 from meshlint.cli.fixes import check_fix, show_fixes, write_fixes
 from meshlint.finding import Report, Severity
 from meshlint.report import FORMATS
@@ -27,7 +43,7 @@ DIFF_MODES = ("all", "file", "context", "added")
 @shared
 @click.option("--format", "form", type=click.Choice(FORMATS), default="full", help="How to print the findings.")
 @click.option("--output", "outputs", multiple=True, metavar="FORMAT=FILE", help="Write a format to a file, besides.")
-@click.option("--fail-level", type=click.Choice([s.value for s in Severity]), help="Exit with 1 from this severity on.")
+@FAIL_LEVEL
 @click.option("--require-launch", is_flag=True, help="Exit with 2 where no launch is found.")
 @click.option("--diff", "base", metavar="BASE", help="Tell only what the change since this git revision causes.")
 @click.option("--diff-file", metavar="PATCH", help="Tell only what this unified diff causes; `-` reads it from stdin.")
@@ -44,8 +60,8 @@ DIFF_MODES = ("all", "file", "context", "added")
     metavar="LIB=VERSION",
     help="Tell what changes verdict where a library moves to this version.",
 )
-@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Tell nothing of what FILE holds.")
-@click.option("--no-baseline", is_flag=True, help="Tell also what the baseline of the settings holds.")
+@BASELINE
+@NO_BASELINE
 @click.option("--fix", is_flag=True, help="Write the safe fixes, and tell what is left.")
 @click.option("--fix-dry-run", is_flag=True, help="Print the safe fixes as a diff, and write nothing.")
 @click.option("--no-cache", is_flag=True, help="Judge everything anew.")
@@ -56,7 +72,7 @@ DIFF_MODES = ("all", "file", "context", "added")
 @click.option("--reproduce-depth", type=click.Choice(["simulate", "cpu", "gpu"]), help="How to run them.")
 @click.option("--card", is_flag=True, help="Show the launch cards too, with --format full or markdown.")
 @click.option("--verbose", is_flag=True, help="Show for each launch what was not judged, and why.")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the text.")
+@COLOR
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int:
     """Judge the launches and the code under PATH (default: this folder), or the command behind `--`.
@@ -73,7 +89,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
     settings = settings_for(paths, chosen)
     targets = _targets(values["outputs"])
     words = ctx.meta[WithCommand.KEY]
-    options = engine_options(settings, chosen, cache=not values["no_cache"], tick=_tick())
+    options = engine_options(settings, chosen, cache=not values["no_cache"], tick=ticking())
     try:
         if words is not None and paths:
             raise UsageError("give paths, or a command behind `--`, not both")
@@ -95,7 +111,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
         report = _known(_judge(paths, words, options, values), held, whole)
     if values["reproduce"] or values["reproduce_depth"]:
         report = _reproduced(report, values["reproduce_depth"])
-    _print(report, values["form"], _colour(values["color"]), values["verbose"])
+    _print(report, values["form"], coloured(values["color"]), values["verbose"])
     for form, file in targets:
         _write(report, form, file)
     if values["card"]:
@@ -132,11 +148,11 @@ def _upgraded(paths: tuple[str, ...], words: tuple[str, ...] | None, options: An
     if values["base"] or values["diff_file"]:
         raise UsageError("give --upgrade or --diff, not both")
     upgrade = check_upgrade(paths, options, values["upgrade"], words, marking(values, options.settings))
-    form, colour = values["form"], _colour(values["color"])
+    form, colour = values["form"], coloured(values["color"])
     if form not in reports.FORMATS:
         _print(upgrade.report, form, colour, values["verbose"])
     else:
-        _say(upgrade.report.notes, reports.render(upgrade, form, colour, values["verbose"]))
+        say(upgrade.report.notes, reports.render(upgrade, form, colour, values["verbose"]))
     for other, file in _targets(values["outputs"]):
         _write(upgrade.report, other, file, reports.render(upgrade, other) if other in reports.FORMATS else None)
     level = values["fail_level"] or options.settings.fail_level
@@ -165,8 +181,8 @@ def _cards(paths: tuple[str, ...], words: tuple[str, ...] | None, options: Any, 
     from meshlint.report.cards import render
 
     deck = cards(paths, replace(options, tick=None), words, None, marking(values, options.settings))
-    lines = render(deck.cards, CARDS[values["form"]], "", _colour(values["color"]), values["verbose"])
-    _say((), ("", *lines))
+    lines = render(deck.cards, CARDS[values["form"]], "", coloured(values["color"]), values["verbose"])
+    say((), ("", *lines))
 
 
 def _whole(paths: tuple[str, ...], words: tuple[str, ...] | None, chosen: Given, values: dict[str, Any]) -> bool:
@@ -237,18 +253,6 @@ def _check_target(file: Path, text: str) -> None:
         raise click.UsageError(f"{where}: `{file}` cannot be written")
 
 
-def _tick() -> Any:
-    from meshlint.cli.progress import Progress
-
-    return Progress(sys.stderr) if sys.stderr.isatty() else None
-
-
-def _colour(when: str) -> bool:
-    if when == "auto":
-        return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return when == "always"
-
-
 def _log(lines: Iterable[str]) -> int:
     from meshlint.reproduce.log import groups_in, verdict
 
@@ -263,23 +267,13 @@ def _reproduced(report: Report, depth: str | None) -> Report:
     from meshlint.reproduce.run import Runner
 
     with Runner() as runner:
-        return Evidence(runner, Depth(depth) if depth else None, _tick()).of(report)
-
-
-def _say(notes: Iterable[str], lines: Iterable[str]) -> None:
-    from meshlint.report.text import clean
-
-    for note in notes:
-        click.echo(f"meshlint: {clean(note)}", err=True)
-    for line in lines:
-        sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace") + b"\n")
-    sys.stdout.flush()
+        return Evidence(runner, Depth(depth) if depth else None, ticking()).of(report)
 
 
 def _print(report: Report, form: str, colour: bool, verbose: bool) -> None:
     from meshlint.report import render
 
-    _say(report.notes, render(report, form, colour=colour, verbose=verbose))
+    say(report.notes, render(report, form, colour=colour, verbose=verbose))
     if form == "concise":
         from meshlint.report.concise import coverage_note
 

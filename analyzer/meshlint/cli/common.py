@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from meshlint.finding import Severity
 from meshlint.records import dataclass
 from meshlint.settings.model import Settings
 
@@ -73,6 +75,18 @@ def variables(context: click.Context, option: click.Parameter, values: tuple[str
 def words(values: tuple[str, ...]) -> tuple[str, ...]:
     """Split lists given with commas, or several times."""
     return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
+
+
+GPUS_PER_NODE = click.option("--gpus-per-node", type=click.IntRange(1, 1024), help="The GPUs of a node of the cluster.")
+FAIL_LEVEL = click.option(
+    "--fail-level", type=click.Choice([s.value for s in Severity]), help="Exit with 1 from this severity on."
+)
+BASELINE = click.option(
+    "--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Tell nothing of what FILE holds."
+)
+NO_BASELINE = click.option("--no-baseline", is_flag=True, help="Tell also what the baseline of the settings holds.")
+COLOR = click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the text.")
+"""Options that several verbs have, each at a place of its own in the help."""
 
 
 def shared(function: Function) -> Function:
@@ -183,3 +197,28 @@ def no_launch(files: int | None = None) -> str:
         return f"no launch is in scope: there is no file to look at; meshlint looks for {LOOKED_FOR}"
     where = f"in {plural(files, 'file')} " if files is not None else ""
     return f"no launch is in scope: {where}meshlint looked for {LOOKED_FOR}"
+
+
+def ticking() -> Any:
+    """Give what shows progress on a terminal; None elsewhere."""
+    from meshlint.cli.progress import Progress
+
+    return Progress(sys.stderr) if sys.stderr.isatty() else None
+
+
+def coloured(when: str) -> bool:
+    """Say whether to colour the text: by the option, else as the terminal and its user like it."""
+    if when == "auto":
+        return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return when == "always"
+
+
+def say(notes: Iterable[str], lines: Iterable[str]) -> None:
+    """Print notes to the errors, and the lines of a report."""
+    from meshlint.report.text import clean
+
+    for note in notes:
+        click.echo(f"meshlint: {clean(note)}", err=True)
+    for line in lines:
+        sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace") + b"\n")
+    sys.stdout.flush()

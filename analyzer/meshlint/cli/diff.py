@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from meshlint import __version__
-from meshlint.cli.check import _colour, _say, marking
-from meshlint.cli.common import engine_options, given, settings_for, shared
+from meshlint.cli.check import marking
+from meshlint.cli.common import (
+    BASELINE,
+    COLOR,
+    FAIL_LEVEL,
+    GPUS_PER_NODE,
+    NO_BASELINE,
+    coloured,
+    engine_options,
+    given,
+    say,
+    settings_for,
+    shared,
+)
 from meshlint.finding import Severity
 from meshlint.report.compare import FORMATS
 
@@ -18,13 +29,13 @@ from meshlint.report.compare import FORMATS
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="[B]", required=False)
 @shared
-@click.option("--gpus-per-node", type=click.IntRange(1, 1024), help="The GPUs of a node of the cluster.")
+@GPUS_PER_NODE
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="How to print the difference.")
-@click.option("--fail-level", type=click.Choice([s.value for s in Severity]), help="Exit with 1 from this severity on.")
-@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Tell nothing of what FILE holds.")
-@click.option("--no-baseline", is_flag=True, help="Tell also what the baseline of the settings holds.")
+@FAIL_LEVEL
+@BASELINE
+@NO_BASELINE
 @click.option("--verbose", is_flag=True, help="Show every setting that differs.")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the text.")
+@COLOR
 def command(before: str, after: str | None, **values: Any) -> int:
     """Compare the launches of A with those of B: effective settings, and what their difference comes to.
 
@@ -44,7 +55,7 @@ def command(before: str, after: str | None, **values: Any) -> int:
         found = compare(*sides, options, values["gpus_per_node"], marking(values, settings))
     except UsageError as error:
         raise click.UsageError(str(error)) from None
-    _say(found.notes, render(found, values["form"], __version__, _colour(values["color"]), values["verbose"]))
+    say(found.notes, render(found, values["form"], __version__, coloured(values["color"]), values["verbose"]))
     for failure in found.failures:
         click.echo(f"meshlint: internal error: {clean(failure)}", err=True)
     if found.failures:

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import click
 
 from meshlint.cli.check import baseline_of, failed, known, patch_text
-from meshlint.cli.common import engine_options, given, settings_for, shared
-from meshlint.finding import Finding, Report, Severity
+from meshlint.cli.common import BASELINE, FAIL_LEVEL, NO_BASELINE, engine_options, given, settings_for, shared
+from meshlint.finding import Finding, Report
 from meshlint.records import dataclass
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ class Where:
 @click.option("--commit", default="", metavar="SHA", help="Post only where this is the pull request's last commit.")
 @click.option("--dry-run", is_flag=True, help="Print what would be posted, and ask the host for nothing.")
 @click.option("--api", envvar="GITHUB_API_URL", metavar="URL", help="The API; default: https://api.github.com.")
-@click.option("--fail-level", type=click.Choice([s.value for s in Severity]), help="Exit with 1 from this severity on.")
-@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Tell nothing of what FILE holds.")
-@click.option("--no-baseline", is_flag=True, help="Tell also what the baseline of the settings holds.")
+@FAIL_LEVEL
+@BASELINE
+@NO_BASELINE
 @click.option("--no-cache", is_flag=True, help="Judge everything anew.")
 @shared
 def command(paths: tuple[str, ...], **values: Any) -> int:
