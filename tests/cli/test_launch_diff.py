@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conftest import CommandLine
+from conftest import CommandLine, git
 
 PINS = ("--pin", "megatron-core=0.16.1", "--pin", "transformer-engine=2.10.0", "--pin", "torch=2.8.0")
 FLAGS = (
@@ -30,11 +29,6 @@ def script(*more: str, nodes: int = 1) -> str:
     return f'#!/bin/bash\nARGS=(\n{lines}\n)\n{launcher} pretrain_gpt.py "${{ARGS[@]}}"\n'
 
 
-def git(*words: str) -> None:
-    identity = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *identity, *words], check=True, capture_output=True)
-
-
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
@@ -49,11 +43,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def checkout(project: Path) -> Path:
     """Give a checkout with one launch, committed and tagged v1."""
-    git("init", "-q", "-b", "main")
+    git(Path.cwd(), "init", "-q", "-b", "main")
     (project / "run.sh").write_text(script())
-    git("add", ".")
-    git("commit", "-q", "-m", "first")
-    git("tag", "v1")
+    git(Path.cwd(), "add", ".")
+    git(Path.cwd(), "commit", "-q", "-m", "first")
+    git(Path.cwd(), "tag", "v1")
     return project
 
 
@@ -144,7 +138,7 @@ def test_a_pad_that_stays_where_cp_grows(meshlint: CommandLine) -> None:
 
 def test_one_launch_at_two_revisions(meshlint: CommandLine, checkout: Path) -> None:
     (checkout / "run.sh").write_text(script("--context-parallel-size 4"))
-    git("commit", "-q", "-a", "-m", "second")
+    git(Path.cwd(), "commit", "-q", "-a", "-m", "second")
     (checkout / "run.sh").write_text(script("--context-parallel-size 2"))
     for words, values in (
         (("v1:run.sh", "main:run.sh"), ("1", "4")),
@@ -160,8 +154,8 @@ def test_a_revision_has_its_own_base_files_and_pins(meshlint: CommandLine, check
     (checkout / "sizes.sh").write_text("SIZES=(--context-parallel-size 2)\n")
     (checkout / "run.sh").write_text(script('"${SIZES[@]}"').replace("ARGS", "source ./sizes.sh\nARGS", 1))
     (checkout / "requirements.txt").write_text("verl==0.7.1\ntorch==2.8.0\n")
-    git("add", ".")
-    git("commit", "-q", "-m", "second")
+    git(Path.cwd(), "add", ".")
+    git(Path.cwd(), "commit", "-q", "-m", "second")
     (checkout / "sizes.sh").write_text("SIZES=(--context-parallel-size 4)\n")
     (checkout / "requirements.txt").write_text("torch==2.9.1\n")
     run = meshlint("diff", "--format", "json", "HEAD:run.sh")
@@ -172,7 +166,7 @@ def test_a_revision_has_its_own_base_files_and_pins(meshlint: CommandLine, check
 
 
 def test_a_file_that_is_gone_and_one_that_is_new(meshlint: CommandLine, checkout: Path) -> None:
-    git("mv", "run.sh", "other.sh")
+    git(Path.cwd(), "mv", "run.sh", "other.sh")
     assert meshlint("diff", *PINS, "v1:run.sh", "other.sh").out == "1 launch is the same on both sides.\n"
     run = meshlint("diff", "v1:other.sh", "other.sh")
     assert (run.status, "there is no file or folder `other.sh` at `v1`" in run.err) == (2, True)
@@ -183,8 +177,8 @@ def test_paths_count_from_the_current_folder_or_the_top(
 ) -> None:
     (checkout / "jobs").mkdir()
     (checkout / "jobs" / "deep.sh").write_text(script())
-    git("add", ".")
-    git("commit", "-q", "-m", "second")
+    git(Path.cwd(), "add", ".")
+    git(Path.cwd(), "commit", "-q", "-m", "second")
     monkeypatch.chdir(checkout / "jobs")
     for path in ("deep.sh", "jobs/deep.sh", "../jobs/deep.sh"):
         assert meshlint("diff", f"HEAD:{path}", "deep.sh").out.startswith("1 launch is the same")

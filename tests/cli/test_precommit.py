@@ -10,16 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from conftest import git
+
 ROOT = Path(__file__).parents[2]
 RIGHT = (ROOT / "fixtures" / "HCP001" / "good" / "slime.sh").read_text()
 WRONG = (ROOT / "fixtures" / "HCP001" / "bad" / "slime.sh").read_text()
 
 pytest.importorskip("pre_commit")
-
-
-def git(folder: Path, *words: str) -> str:
-    identity = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
-    return subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.fixture(scope="module")

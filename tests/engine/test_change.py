@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import CommandLine
+from conftest import CommandLine, git
 
 FLAGS = (
     "--num-layers 4",
@@ -25,12 +25,6 @@ FAULT = "--cp-comm-type a2a+p2p"
 def script(*more: str, head: str = "") -> str:
     lines = "\n".join(f"    {flag}" for flag in (*FLAGS, *more))
     return f'#!/bin/bash\n{head}ARGS=(\n{lines}\n)\ntorchrun --nproc-per-node 8 pretrain_gpt.py "${{ARGS[@]}}"\n'
-
-
-def git(folder: Path, *words: str) -> str:
-    identity = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
-    done = subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout
 
 
 @pytest.fixture

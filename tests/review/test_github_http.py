@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from loopback import HEAD, TOKEN, Exchange, Failure, State, inline_comment, issue_comment, misread, models, served, user
 
-from conftest import CommandLine, Run
+from conftest import CommandLine, Run, git
 from meshlint.review.comments import SUMMARY
 from meshlint.review.github import Client, HostError, next_page
 
@@ -19,11 +18,6 @@ FIXTURES = Path(__file__).parents[2] / "fixtures" / "HCP001"
 RIGHT = (FIXTURES / "good" / "slime.sh").read_text()
 WRONG = (FIXTURES / "bad" / "slime.sh").read_text()
 REVIEWS, COMMENTS = "/repos/own/name/pulls/7/reviews", "/repos/own/name/issues/7/comments"
-
-
-def git(folder: Path, *words: str) -> str:
-    identity = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
-    return subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 class Pull:

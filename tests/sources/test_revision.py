@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from conftest import git
 from meshlint.sources.revision import Replaced, Revision, revision
 from meshlint.sources.tree import Tree, Unreadable
-
-
-def git(folder: Path, *words: str) -> None:
-    identity = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture
