@@ -2,14 +2,15 @@
 
 A contract is an outside fact that ranks read alike, perhaps under two names (the sender asks for a key of the batch,
 the receiver for a flag), so that one choice of contracts which makes all ranks agree is enough. A contract that all
-members of a stuck instance asked for is no way out: they knew it alike, so it counts as config.
+members of a stuck instance asked for is no way out: they knew it alike, so it counts as config. But which of several
+stored values ranks meet is not known from that they meet one: a fault must be there with each.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from meshlint.mesh.gate import Expr, Origin, shows_apart
+from meshlint.mesh.gate import Expr, Origin, picks, shows_apart
 from meshlint.mesh.run import Options, Run
 from meshlint.records import dataclass
 
@@ -22,7 +23,7 @@ def quantifier(atom: Expr, options: Options) -> bool:
     if atom.local:
         return options.free_locals
     if atom.id in options.shared:
-        return True
+        return not picks(atom)
     if atom.var:
         return options.adversaries or shows_apart(atom)
     return atom.op == "atom" and atom.args[1] is Origin.CONFIG
@@ -68,7 +69,9 @@ def refuting_run(runs: list[Run], options: Options) -> Run | None:
 def _fixed(case: _Case) -> _Valuation:
     members = [set(item.members) for item in case.run.stuck]
     known = {
-        choice.key: choice.value for choice in case.run.choices if any(ranks <= set(choice.asked) for ranks in members)
+        choice.key: choice.value
+        for choice in case.run.choices
+        if any(ranks <= set(choice.asked) for ranks in members) and not picks(choice.atom)
     }
     return {**case.given, **known}
 

@@ -314,6 +314,15 @@ def shows_apart(expr: Expr) -> bool:
     return bool(expr.origins & ORIGIN_BITS[Origin.APART])
 
 
+WHICH = " which"
+"""How the names of facts end that pick one of several values which the program stores in one place."""
+
+
+def picks(atom: Expr) -> bool:
+    """Say whether a fact only picks one of several stored values: it need not be the one that ranks meet."""
+    return atom.op == "atom" and str(atom.args[0]).endswith(WHICH)
+
+
 def takes_turns(expr: Expr) -> bool:
     """Say whether something inside of an expression comes in an order of each rank's own."""
     return bool(expr.origins & ORIGIN_BITS[Origin.TURN])

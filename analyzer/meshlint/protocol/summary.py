@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from itertools import repeat
 from typing import Any, TypeVar
 
-from meshlint.mesh.gate import Expr, Origin, Values
+from meshlint.mesh.gate import WHICH, Expr, Origin, Values
 from meshlint.mesh.group import WORLD, Group
 from meshlint.mesh.term import Nil, Terms, count
 from meshlint.mesh.term import Node as Term
@@ -606,13 +606,13 @@ class Engine:
         base = V(whose, Instance(key, weak), self.values.lit(False), text="self")
         found: V | None = None
         full = f"{self.linker.class_name(key)}.{name}"
-        for path, index, node in self.linker.stores(key, name)[:6]:
+        for place, (path, index, node) in enumerate(self.linker.stores(key, name)[:6]):
             value = self._stored(path, index, node, base)
             if found is None:
                 found = value
             else:
                 blank = any(v.expr.op == "lit" and not v.expr.args[0] for v in (found, value))
-                which = self.values.atom(f"{full} {'is set' if blank else 'which'}", Origin.UNKNOWN)
+                which = self.values.atom(f"{full} {place}{' is set' if blank else WHICH}", Origin.UNKNOWN)
                 found = self.domain.join(which, found, value)
         if found is not None and (found.data is not None or found.expr.var or found.expr.op == "lit"):
             return found
@@ -639,9 +639,9 @@ class Engine:
 
     def _joined(self, key: ClassKey, name: str, stores: list[tuple[str, int, Node]], base: V) -> V | None:
         found: V | None = None
-        for path, index, node in stores:
+        for place, (path, index, node) in enumerate(stores):
             value = self._stored(path, index, node, base)
-            which = self.values.atom(f"{self.linker.class_name(key)}.{name} which", Origin.UNKNOWN)
+            which = self.values.atom(f"{self.linker.class_name(key)}.{name} {place}{WHICH}", Origin.UNKNOWN)
             found = value if found is None else self.domain.join(which, found, value)
         return found if found is not None and (found.data is not None or found.expr.var) else None
 

@@ -859,12 +859,9 @@ def _guessed(fault: Fault) -> bool:
 
 
 def _opaque(node: Alt | Loop) -> bool:
-    """Say whether a gate rests on an unknown function of what varies, or on one of several values of an attribute."""
+    """Say whether a gate rests on an unknown function of what varies."""
     facts = [atom for atom in atoms(condition_of(node)) if atom.op == "atom"]
-    known = [atom.local or shows_apart(atom) for atom in facts]
-    return any(
-        (atom.var and not free) or str(atom.args[0]).endswith(" which") for atom, free in zip(facts, known, strict=True)
-    )
+    return any(atom.var and not atom.local and not shows_apart(atom) for atom in facts)
 
 
 def _outcome(fault: Fault, instead: tuple[Instead, ...]) -> Outcome:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from meshlint.mesh.gate import Expr, Origin, atoms
+from meshlint.mesh.gate import WHICH, Expr, Origin, atoms
 from meshlint.mesh.term import Gate, Site
 from meshlint.models import names as known
 from meshlint.place import Span
@@ -215,12 +215,12 @@ class Walker:
         frame.asked.add(name)
         found = self.engine.assigned(frame, name)
         value: V | None = None
-        for node in found:
+        for place, node in enumerate(found):
             here = Walker(self.engine, frame).eval(node)
             if value is None:
                 value = here
             else:
-                either = self.values.atom(f"{frame.definition.qualname}:{name} which", Origin.UNKNOWN)
+                either = self.values.atom(f"{frame.definition.qualname}:{name} {place}{WHICH}", Origin.UNKNOWN)
                 value = self.domain.join(either, value, here)
         if value is None:
             value = self.domain.by_name(name, f"{frame.definition.qualname}:{name}", name)
