@@ -33,7 +33,6 @@ REPRODUCER = Reproducer(
             4,
             Arm(KIND.format(source="last"), Happens.WRONG),
             fixed(KIND.format(source="dist.get_global_rank(dp, last)")),
-            depths=(Depth.SIMULATE, Depth.CPU),
         ),
     ),
 )

@@ -25,7 +25,9 @@ class PadMultiple(LaunchRule):
     Each **sequence** of the pack is cut into 2 * cp chunks. Where its length does not divide, the cut rounds down, and
     no error is raised. Measured with Transformer Engine 2.20.2, cp = 4, lengths 700, 300, 1048 and so on: 12 of 4096
     tokens are dropped and 12 are doubled; with p2p the output is off by 5 % and dq by 35 % (relative L2), with
-    all_gather by 6 % and 7 %. Multiples of 8 are right. NeMo-RL from 0.6 on asserts, when the first batch is packed.
+    all_gather by 6 % and 7 %. With a2a the output is right and the gradients of keys and values are off by 5 % (cp = 2,
+    lengths 350, 150, 524 and 1024). Multiples of 2 * cp are right. NeMo-RL from 0.6 on asserts, when the first batch is
+    packed.
 
     ## Example
 
