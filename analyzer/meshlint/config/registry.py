@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module
 from typing import cast
 
-from meshlint.config.command import CommandReader
+from meshlint.config.command import Command, CommandReader
 from meshlint.config.framework import Framework
 from meshlint.config.surface import Surface
 
@@ -53,6 +53,19 @@ FEW = 4
 COMMANDS: tuple[str, ...] = ("verl", "nemo_rl", "roll", "areal", "slime", "ms_swift", "megatron_bridge", "megatron_lm")
 """Modules of `meshlint.config.commands`, each with a `READER`; the first that claims a command reads it."""
 
+COMMAND_WORDS: Mapping[str, tuple[str, ...]] = {
+    "verl": ("main_", "_main", "sft_trainer", "actor_rollout_ref."),
+    "nemo_rl": ("run_", "single_update"),
+    "roll": ("start_",),
+    "areal": ("areal.", "--config"),
+    "megatron_bridge": (
+        "run_recipe", "run_script", "setup_experiment", "--recipe", "--config-file", "--config_file",
+        "--model_recipe_name", "-mr", "model.", "train.", "dataset.", "ddp.", "dist.", "checkpoint.", "optimizer.",
+        "comm_overlap.",
+    ),
+}  # fmt: skip
+"""Words of which a command that the reader claims holds one: its module is imported only for such a command."""
+
 FRAMEWORKS: tuple[str, ...] = (
     "megatron_lm",
     "megatron_bridge",
@@ -84,9 +97,12 @@ def _could_claim(name: str, paths: tuple[str, ...], text: Callable[[str], str] |
     return any(word in text(path) for path in mine for word in WORDS[name])
 
 
-def command_readers() -> Iterator[CommandReader]:
-    """Give every command reader, in order."""
+def command_readers(command: Command | None = None) -> Iterator[CommandReader]:
+    """Give every command reader, in order; of a given command only those that could claim it by its words."""
+    text = None if command is None else "\n".join(w.known if w.text is None else w.text for w in command.words)
     for name in COMMANDS:
+        if text is not None and name in COMMAND_WORDS and not any(word in text for word in COMMAND_WORDS[name]):
+            continue
         yield cast(CommandReader, import_module(f"meshlint.config.commands.{name}").READER)
 
 

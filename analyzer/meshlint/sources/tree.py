@@ -166,6 +166,13 @@ class Tree:
         except (Unreadable, OSError):
             return ""
 
+    def glance(self, path: str | Path) -> str:
+        """Give a file's text, to ask what it speaks of; also where its encoding keeps it from being parsed."""
+        try:
+            return self.read(path).text
+        except Unreadable:
+            return self.peek(path)
+
     def _of_link(self, path: str | Path, beside: str) -> Unreadable | None:
         """Blame a link that leads to nothing, not the file that is not there."""
         link = os.path.join(self.root, os.path.dirname(beside), path)

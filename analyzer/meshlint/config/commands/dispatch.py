@@ -25,7 +25,7 @@ def launches_of(command: Command, reader: Reader, context: Context) -> Iterator[
     command = _completed(command)
     if _never_trains(command):
         return
-    for candidate in command_readers():
+    for candidate in command_readers(command):
         if candidate.framework == _LAST:
             made = list(python_file.launches(command, reader, context))
             if made:

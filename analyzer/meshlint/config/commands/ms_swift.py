@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from meshlint.config.command import Command, Word
 from meshlint.config.commands.flags import Grammar, names, writes
@@ -20,7 +21,9 @@ from meshlint.config.parse import whole
 from meshlint.config.surface import Context
 from meshlint.config.value import Kind, Origin, State, Value, default, unknown
 from meshlint.sources.tree import Reader, Unreadable
-from meshlint.sources.yaml import Node, parse
+
+if TYPE_CHECKING:
+    from meshlint.sources.yaml import Node
 
 NAME = "ms-swift"
 VERBS = ("sft", "pt", "rlhf", "export")
@@ -133,6 +136,8 @@ def _file(word: Word, command: Command, reader: Reader, ray: bool) -> tuple[list
     if path is None:
         reason = word.reason or f"the config {word.text} is not in reach"
         return [Write("*", unknown(reason, *word.origins))], {}
+    from meshlint.sources.yaml import parse
+
     try:
         documents = parse(reader.read(path))
     except Unreadable as problem:

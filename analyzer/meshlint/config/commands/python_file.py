@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from meshlint.config.command import Command, Word
 from meshlint.config.hydra.program import locate, program
 from meshlint.config.launch import Launch
-from meshlint.config.python.program import Module, program_of
-from meshlint.config.python.surface import PythonSurface
-from meshlint.config.python.values import Leaf, Piece, Unknown
 from meshlint.config.surface import Context
 from meshlint.sources.tree import Reader
+
+if TYPE_CHECKING:
+    from meshlint.config.python.program import Module
+    from meshlint.config.python.surface import PythonSurface
+    from meshlint.config.python.values import Leaf, Unknown
 
 
 def launches(command: Command, reader: Reader, context: Context) -> Iterator[Launch]:
@@ -25,7 +28,7 @@ def launches(command: Command, reader: Reader, context: Context) -> Iterator[Lau
     path = locate(found.file, command, reader) if found is not None and found.file.endswith(".py") else None
     if found is None or path is None:
         return
-    text = program_of(context).text(path)
+    text = context.tree.glance(path)
     if "execute_train(" in text:
         from meshlint.config.surfaces.slime_python import SURFACE as SLIME
 
@@ -60,6 +63,8 @@ def argv_of(words: tuple[Word, ...]) -> tuple[Leaf | Unknown, ...]:
 
 
 def _value(word: Word) -> Leaf | Unknown:
+    from meshlint.config.python.values import Leaf, Piece, Unknown
+
     if word.text is not None:
         return Leaf(word.text, word.origins)
     pieces = (Piece(word.known, word.origins), Piece(None, word.origins, word.reason)) if word.known else ()

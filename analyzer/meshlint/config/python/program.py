@@ -66,10 +66,7 @@ class Program:
 
     def text(self, path: str) -> str:
         """Give a file's text, to ask what it speaks of; also where its encoding keeps it from being parsed."""
-        try:
-            return self.tree.read(path).text
-        except Unreadable:
-            return self.tree.peek(path)
+        return self.tree.glance(path)
 
     def module(self, path: str) -> Module | None:
         """Give a file parsed, or None where it cannot be; why goes to `problems`."""

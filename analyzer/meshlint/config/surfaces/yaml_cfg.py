@@ -9,11 +9,14 @@ AttributeError, so no default stands in for it. `validate_yaml` merges both sect
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from meshlint.config.launch import Write
 from meshlint.config.value import Data, Kind, Origin, Value, unknown, written
 from meshlint.sources.tree import Reader, Text, Unreadable
-from meshlint.sources.yaml import Node, parse
+
+if TYPE_CHECKING:
+    from meshlint.sources.yaml import Node
 
 NAME = "yaml-cfg"
 SECTIONS = ("model_parallel", "language_model")
@@ -27,6 +30,8 @@ def yaml_cfg_writes(text: Text) -> list[Write]:
 
     The first write is `yaml_cfg` itself, the file's path. Raises Unreadable where the file is no YAML.
     """
+    from meshlint.sources.yaml import parse
+
     documents = parse(text)
     writes = [Write(FLAG, written(text.path, Origin(Kind.WRITTEN, text=text.path, surface=NAME)))]
     for root in documents[:1]:
