@@ -300,9 +300,14 @@ class Engine:
         return list(found)
 
     def model_of(self, func: Func) -> Entry | None:
-        """Give the model that wins over a function of the program: getters always, events only where composite."""
+        """Give the model that wins over a function of the program: getters always, events only where composite.
+
+        A method that names its collectives itself is no library's of the same name: what it does counts.
+        """
         definition = self.linker.definition(func.path, func.index)
         if definition.owner >= 0 or definition.parent > 0:
+            if seeds(definition):
+                return None
             outer = (func.path, definition.owner)
             owner = self.linker.klass(outer).qualname + "." if outer[1] >= 0 else ""
             entry = self.models.find(f"{self.linker.module_name(func.path)}.{owner}{definition.name}")
