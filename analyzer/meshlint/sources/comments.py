@@ -172,11 +172,10 @@ def _shell_part(
     text: str, offset: int, found: list[tuple[int, int, str]], statements: list[tuple[int, int]], depth: int
 ) -> None:
     """Read one script; `offset` lines stand before it in the file."""
-    import tree_sitter_bash
-    from tree_sitter import Language, Parser
+    from meshlint.sources.shell.document import parser
 
     raw = text.encode("utf-8", "surrogatepass")
-    todo: list[Any] = [Parser(Language(tree_sitter_bash.language())).parse(raw).root_node]
+    todo: list[Any] = [parser().parse(raw).root_node]
     for _ in range(MAX_NODES):
         if not todo:
             return

@@ -94,18 +94,18 @@ def discover(given: Sequence[str], cwd: Path, exclude: Iterable[str] = (), exclu
     root = _root(bases, cwd)
     listings = [_list(base, paths) for base in bases]
     kept = _excluder(list(exclude), exclude_base or root)
-    absolute = sorted({f for listing in listings for f in listing.files if kept(f)})
-    asked, named = _asked(paths, absolute, kept)
+    absolute = sorted({f for listing in listings for f in listing.files if kept is None or kept(f)})
+    asked, named = _asked(paths, absolute, kept or (lambda file: True))
     shown = _shower(root)
     return Scope(
         root=root,
         roots=tuple(dict.fromkeys((*bases, *(p if p.is_dir() else p.parent for p in paths)))),
-        files=tuple(sorted({shown(f) for f in (*absolute, *asked)})),
-        asked=tuple(sorted({shown(f) for f in asked})),
-        named=frozenset(shown(f) for f in named),
-        closed=tuple(sorted(shown(f) for listing in listings for f in listing.closed)),
+        files=tuple(sorted({*shown(absolute), *shown(asked)})),
+        asked=tuple(sorted({*shown(asked)})),
+        named=frozenset(shown(named)),
+        closed=tuple(sorted(shown(f for listing in listings for f in listing.closed))),
         missing=tuple(missing),
-        unused=tuple(sorted((shown(f), why) for listing in listings for f, why in listing.unused)),
+        unused=tuple(sorted((shown((f,))[0], why) for listing in listings for f, why in listing.unused)),
     )
 
 
@@ -231,10 +231,10 @@ def _ignored(path: str, is_folder: bool, ignores: tuple[_Ignore, ...]) -> bool:
     return False
 
 
-def _excluder(patterns: list[str], base: Path) -> Callable[[str], bool]:
-    """Give a test that says of an absolute path whether it is kept."""
+def _excluder(patterns: list[str], base: Path) -> Callable[[str], bool] | None:
+    """Give a test that says of an absolute path whether it is kept; None where all are."""
     if not patterns:
-        return lambda file: True
+        return None
     from meshlint.sources.patterns import spec_of
 
     spec = spec_of(patterns)
@@ -256,10 +256,16 @@ def _asked(paths: Iterable[Path], absolute: list[str], kept: Callable[[str], boo
     return [*asked, *named], named
 
 
-def _shower(root: Path) -> Callable[[str], str]:
+def _shower(root: Path) -> Callable[[Iterable[str]], list[str]]:
     """Give a function from absolute paths to paths as shown."""
     top = _top(root)
-    return lambda file: (file[len(top) :] if file.startswith(top) else file).replace(os.sep, "/")
+    start = len(top)
+
+    def shown(files: Iterable[str]) -> list[str]:
+        cut = (file[start:] if file.startswith(top) else file for file in files)
+        return list(cut) if os.sep == "/" else [file.replace(os.sep, "/") for file in cut]
+
+    return shown
 
 
 def _top(folder: Path) -> str:

@@ -93,12 +93,16 @@ def _pinning_files(context: Context) -> Mapping[str, tuple[tuple[str, str], ...]
     if known is None:
         by_folder: dict[str, list[tuple[str, str]]] = {}
         for path in context.files:
-            kind = _kind(path)
+            kind = _kind(path) if path.endswith(_PINNING) or "ockerfile" in path else ""
             if kind:
                 by_folder.setdefault(_owner(path), []).append((kind, path))
         known = context.shared["pins.files"] = {k: tuple(sorted(v)) for k, v in by_folder.items()}
     assert isinstance(known, dict)
     return known
+
+
+_PINNING = ("uv.lock", "pyproject.toml", "setup.py", "manifest.json", ".txt")
+"""Endings of the files that pin something, besides Dockerfiles."""
 
 
 def _kind(path: str) -> str:

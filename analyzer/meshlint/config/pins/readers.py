@@ -69,6 +69,9 @@ def _exact(version: str, branch: bool) -> str | None:
 
 def requirement(word: str) -> tuple[str, str] | None:
     """Read one requirement; give the library and its specifier, or None where it is another package or pins nothing."""
+    head = word.partition(";")[0]
+    if library_of(_leading_name(word)) not in LIBRARIES or not any(mark in head for mark in "<>=!~@("):
+        return None
     plain = _plain_requirement(word)
     if plain is not None:
         return plain
@@ -84,6 +87,12 @@ def requirement(word: str) -> tuple[str, str] | None:
     if parsed.url is not None:
         return _repository(parsed.url)
     return (library, str(parsed.specifier)) if len(parsed.specifier) else None
+
+
+def _leading_name(word: str) -> str:
+    """Give the name that a requirement begins with, whatever stands behind it."""
+    text = word.lstrip()
+    return text[: next((at for at, mark in enumerate(text) if not (mark.isalnum() or mark in "._-")), len(text))]
 
 
 def _plain_requirement(word: str) -> tuple[str, str] | None:
@@ -156,10 +165,11 @@ def _quoted(line: str) -> Iterator[tuple[int, str]]:
 def uv_lock(text: Text) -> Iterator[Pin]:
     """Read the versions and git revisions of a uv.lock; the format is written by a program, one field a line."""
     name = ""
-    for number, line in _lines(text):
+    for number, whole in enumerate(text.text.split("\n"), 1):  # tens of thousands, most of which say nothing here
+        line = whole[:MAX_LINE] if whole.startswith(("name = ", "version = ")) else ""
         if line.startswith("name = "):
             name = library_of(line[7:].strip().strip('"'))
-        elif line.startswith("version = ") and name in LIBRARIES:
+        elif line and name in LIBRARIES:
             version = line[10:].strip().strip('"').split("+", 1)[0]
             yield pin(name, f"=={version}", text, number, 11, line[10:].strip(), "uv.lock")
             name = ""

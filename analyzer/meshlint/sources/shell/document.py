@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import field
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -125,9 +126,25 @@ class _Dotted(dict[int, str]):
 def parser() -> Parser:
     """Make a bash parser."""
     import tree_sitter
-    import tree_sitter_bash
 
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+    return tree_sitter.Parser(tree_sitter.Language(_grammar()))
+
+
+@cache
+def _grammar() -> object:
+    """Give the grammar of bash out of its compiled half; its Python half loads what opens archives, for its queries."""
+    from importlib.machinery import PathFinder
+    from importlib.util import find_spec, module_from_spec
+
+    package = find_spec("tree_sitter_bash")
+    found = PathFinder.find_spec("tree_sitter_bash._binding", package.submodule_search_locations) if package else None
+    if found is None or found.loader is None:
+        import tree_sitter_bash
+
+        return tree_sitter_bash.language()
+    binding = module_from_spec(found)
+    found.loader.exec_module(binding)
+    return binding.language()
 
 
 def parse(document: Document, tool: Parser) -> Node:
