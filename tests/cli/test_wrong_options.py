@@ -15,6 +15,8 @@ WRONG = {
     "a library misspelt": (("--pin", "megatron-cor=1"), "did you mean `megatron-core`?"),
     "a library by a nickname": (("--pin", "te=2.1"), "there are megatron-bridge, megatron-core"),
     "no version": (("--pin", "megatron-core="), "neither a version"),
+    "a range that nothing is in": (("--pin", "megatron-core=>=0.17,<0.15"), "no release of megatron-core"),
+    "a word that has to be equal": (("--pin", "megatron-core====main"), "no release of megatron-core"),
     "a word for a version": (("--pin", "megatron-core=abc"), "neither a version"),
     "a GPU that is none": (("--gpu", "NONSENSE"), "there is no GPU `NONSENSE`"),
     "a pattern left open": (("--exclude", "["), "opens a `[`"),

@@ -10,12 +10,13 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from meshlint.config.launch import Launch
+from meshlint.config.launch import Launch, Pin
 from meshlint.config.pins.find import find
 from meshlint.config.pins.readers import requirement, specifier_of
 from meshlint.config.pins.tables import BRIDGE_CARRIES, CORE_NEEDS, IMAGES, RELEASES, commit_versions
 from meshlint.config.registry import framework
 from meshlint.config.surface import Context
+from meshlint.config.value import State, Value
 from meshlint.config.versions import admitted, narrow, resolve
 from meshlint.place import Span
 from meshlint.sources.tree import Tree
@@ -70,6 +71,9 @@ def versions(pins: dict[str, tuple[object, ...]], library: str) -> list[str]:
             2,
         ),
         ("verl/version/version", "0.7.1\n", "verl", ["0.7.1"], 1),
+        ("requirements.txt", "megatron-core==0.16.1 --hash=sha256:0a1b\n", CORE, ["0.16.1"], 1),
+        ("requirements.txt", "megatron-core==0.16.1 \\\n    --hash=sha256:0a1b\n", CORE, ["0.16.1"], 1),
+        ("requirements.txt", "megatron-core===0.16.1\n", CORE, ["0.16.1"], 1),
         (
             "requirements/manifest.json",
             json.dumps({"vcs-dependencies": {"m": {"repo": "https://x/Megatron-LM", "ref": "core_v0.13.0"}}}, indent=1),
@@ -143,6 +147,21 @@ def test_a_submodule_commit_stands_for_its_version(tmp_path: Path) -> None:
 )
 def test_references(reference: str, expected: str | None) -> None:
     assert specifier_of(reference, CORE) == expected
+
+
+@pytest.mark.parametrize(
+    "specifier",
+    ["===main", "===0.16.x", f"==0.{'9' * 5000}", ">=0.17,<0.15", "==0.16.1,!=0.16.1", "~=0.20,<0.20", "<0.1", "=="],
+)
+def test_a_specifier_that_nothing_can_meet_pins_nothing(specifier: str) -> None:
+    releases = tuple(map(Version, RELEASES[CORE]))
+    assert admitted(specifier, releases) == ()
+    assert narrow(CORE, (Pin(CORE, specifier, Value(State.SET, specifier)),)).candidates == releases
+
+
+def test_a_prerelease_stands_for_itself() -> None:
+    releases = tuple(map(Version, RELEASES[CORE]))
+    assert admitted("==0.16.0rc0,>=0.15", releases) == (Version("0.16.0rc0"),)
 
 
 def test_foreign_requirements_are_none() -> None:

@@ -8,8 +8,9 @@ of them, every supported release is judged that the launch's megatron-core can b
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from meshlint.config.effective import Resolved
 from meshlint.config.framework import Framework
@@ -19,6 +20,9 @@ from meshlint.config.pins.find import find
 from meshlint.config.pins.tables import CARRIERS, CORE_NEEDS, RELEASES
 from meshlint.config.surface import Context
 from meshlint.config.value import Kind, Origin, Value, written
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
 
 
 def resolve(launch: Launch, framework: Framework, context: Context) -> dict[str, Resolved]:
@@ -66,7 +70,10 @@ def narrow(library: str, pins: Iterable[Pin]) -> Resolved:
 
 
 def admitted(specifier: str, releases: tuple[Version, ...]) -> tuple[Version, ...]:
-    """Give the releases inside a specifier; an exact version stands for itself, released or not."""
+    """Give the releases inside a specifier; an exact version stands for itself, released or not.
+
+    None where the specifier is none, or excludes all that could be meant: `>=0.17,<0.15`, `===main`.
+    """
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
     try:
@@ -75,18 +82,23 @@ def admitted(specifier: str, releases: tuple[Version, ...]) -> tuple[Version, ..
         return ()
     exact = [s.version for s in wanted if s.operator in ("==", "===") and not s.version.endswith("*")]
     if exact:
-        return (Version(exact[0]),)
+        return tuple(v for v in (_version(exact[0]),) if v is not None and _admits(wanted, v))
     inside = tuple(v for v in releases if v in wanted)
-    return inside or tuple(_floor(s.version) for s in wanted if s.operator in ("==", "~=", ">="))
+    floors = (_version(s.version.removesuffix(".*")) for s in wanted if s.operator in ("==", "~=", ">="))
+    return inside or tuple(v for v in floors if v is not None and _admits(wanted, v))
 
 
-def _floor(version: str) -> Version:
-    """Give the lowest version of `0.20.*` or `>=0.20`: a minor that is not among the releases yet."""
-    text = version.removesuffix(".*")
+def _version(text: str) -> Version | None:
+    """Read a version; `0.20.*` and `>=0.20` name the lowest one of a minor that is not among the releases yet."""
     try:
         return Version(text)
-    except InvalidVersion:
-        return Version("0")
+    except ValueError:  # an InvalidVersion, or a number of thousands of digits
+        return None
+
+
+def _admits(wanted: SpecifierSet, version: Version) -> bool:
+    """Say whether a version is inside of a set; `===0.16` stands for that version too."""
+    return all(one.operator == "===" or one.contains(version, prereleases=True) for one in wanted)
 
 
 def _installed(library: str, context: Context) -> tuple[Pin, ...]:

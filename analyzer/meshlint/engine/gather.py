@@ -78,6 +78,7 @@ def _pin(library: str, text: str, source: str, place: str) -> Pin:
     from packaging.version import Version
 
     from meshlint.config.pins.tables import RELEASES, library_of
+    from meshlint.config.versions import admitted
 
     library = library_of(library)
     if library not in RELEASES:
@@ -92,6 +93,8 @@ def _pin(library: str, text: str, source: str, place: str) -> Pin:
         raise UsageError(
             f"{place}: for {library}, `{text[:80]}` is neither a version nor a specifier set such as `>=0.15`"
         ) from None
+    if not admitted(specifier, tuple(map(Version, RELEASES[library]))):
+        raise UsageError(f"{place}: no release of {library} that meshlint knows is `{text[:80]}`")
     origin = Origin(Kind.OPTION, text=f"{source} {library}={text}", note=source)
     return Pin(library, specifier, Value(State.SET, text, (origin,)))
 
@@ -163,7 +166,9 @@ def entries(scope: Scope, context: Context, failures: list[str], tick: Tick | No
 
 
 def _text(path: str, context: Context) -> str:
-    """Give a file's text, empty for one that cannot be read."""
+    """Give a file's text, empty for one that cannot be read; of Python what can be read, as its surfaces do."""
+    if path.endswith(".py"):
+        return context.tree.glance(path)
     try:
         return context.tree.read(path).text
     except Unreadable:

@@ -130,10 +130,15 @@ def _could_pin(word: str) -> bool:
 def requirements_txt(text: Text) -> Iterator[Pin]:
     """Read a pip requirements file."""
     for number, line in _lines(text):
-        word = line.split(" #", 1)[0].strip()
+        word = _without_options(line.split(" #", 1)[0])
         found = requirement(word) if word[:1] not in ("", "#", "-") and _could_pin(word) else None
         if found is not None:
             yield pin(*found, text, number, line.index(word) + 1, word, "requirements")
+
+
+def _without_options(line: str) -> str:
+    """Give a requirement without its hashes and the mark of a line that goes on (`--hash=sha256:...`)."""
+    return line.split(" --", 1)[0].rstrip().removesuffix("\\").strip()
 
 
 def pyproject(text: Text) -> Iterator[Pin]:
