@@ -165,6 +165,7 @@ def test_formats_can_be_written_to_files(meshlint: CommandLine, project: Path) -
         ),
         ("megatron-core=0.99", "meshlint knows no release 0.99; the newest that it knows is 0.19.2"),
         ("transformer-engine=1.14", "knows no release 1.14; the nearest that it knows are 1.13.0 and 2.1.0"),
+        ("megatron-core=1!0.19", "meshlint knows no release 1!0.19; the newest that it knows is 0.19.2"),
         ("megatron-core=0.3", "meshlint knows no release 0.3; the oldest that it knows is 0.10.0"),
         ("megatron-core=soon", "`soon` is no version such as 0.19.2"),
         ("megatron-core", "`megatron-core` is not of the form NAME=VALUE"),

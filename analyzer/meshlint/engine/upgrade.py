@@ -78,9 +78,9 @@ def _release(library: str, text: str) -> tuple[str, str]:
     except (InvalidVersion, ValueError):
         raise UsageError(f"--upgrade {name}: `{text[:80]}` is no version such as {known[-1]}") from None
     minor = next((one for one in known if Version(one).release[:2] == _minor(version)), None)
-    if minor is None:
+    if minor is None or version.epoch:
         raise UsageError(f"--upgrade {name}: meshlint knows no release {text[:80]}; {_nearest(version, known)}")
-    return name, minor if len(version.release) <= 2 and not version.is_prerelease else str(version)
+    return name, minor if len(version.release) <= 2 and str(version) == version.base_version else str(version)
 
 
 def _minor(version: Version) -> tuple[int, ...]:
