@@ -31,6 +31,7 @@ from meshlint.place import Span
 from meshlint.protocol.facts import Definition, FileFacts, Node, calls, dotted
 from meshlint.protocol.forwarding import Omitted, not_forwarded, switched_off
 from meshlint.protocol.guards import cleared_names, last_alike, written
+from meshlint.protocol.handed import given_away
 from meshlint.protocol.kinds import Misfit, makes_groups, misfits
 from meshlint.protocol.link import function_at
 from meshlint.protocol.nones import MIDDLE, may_return_nones, nones
@@ -411,7 +412,7 @@ class Verdicts:
             return True
         if any(_opaque(gate) for gate in (node, *differing(found.fault.run, found.fault.stuck))):
             return False
-        if not without_adversaries(found.fault, RUNS_OF_DOUBT):
+        if not without_adversaries(found.fault, RUNS_OF_DOUBT) or self._out_of_sight(node, found.fault):
             return False
         if len(node.gate.site.frames()) > 1 or self._elsewhere(found.root, node.gate.site.span):
             return not (found.fault.weak and self._silent_itself(node.gate.site.span))
@@ -423,6 +424,15 @@ class Verdicts:
             if self.judge.unjudged > before:
                 return True
         return not above
+
+    def _out_of_sight(self, node: Alt | Loop, fault: Fault) -> bool:
+        """Say whether the object that waits on one side of a gate is in other hands on the other side."""
+        gate = node.gate.site.span
+        inner = self._function(gate)
+        if inner is None:
+            return False
+        calls = {call_in_gate_function(node.gate, op.site).span for _, op in fault.stuck.arrived}
+        return any(given_away(self.engine.linker, gate.path, inner, gate.line, call) for call in calls)
 
     def _elsewhere(self, root: Root, gate: Span) -> bool:
         """Say whether a gate stands in another function than the root: a context manager has no call of its own."""
