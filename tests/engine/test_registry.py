@@ -49,11 +49,17 @@ def test_every_pattern_belongs_to_a_surface() -> None:
     assert set(registry.PATTERNS) <= set(registry.SURFACES)
 
 
+SIGNS = (
+    "actor-num-nodes", "actor-num-gpus-per-node", "rollout-batch-size", "num-rollout", "rollout-num-gpus", "colocate",
+    "hf-checkpoint", "rollout-num-gpus-per-engine", "n-samples-per-prompt", "rollout-function-path",
+)  # fmt: skip
 CLAIMED = {
     "verl": ("python -m verl.trainer.main_ppo", "python x.py +actor_rollout_ref.model=a", "verl/fully_async_main.py"),
     "nemo_rl": ("uv run examples/run_grpo.py --config a.yaml", "single_update.py"),
     "roll": ("python examples/start_rlvr_pipeline.py --config_name a",),
     "areal": ("python -m areal.infra.launcher.local a.py", "train.py --config a.yaml allocation_mode=d4"),
+    "slime": tuple(f"python {name} --{flag} a" for name in ("train.py", "x/train_async.py") for flag in SIGNS),
+    "ms_swift": ("megatron sft --a b", "/opt/bin/megatron rlhf", "python swift/cli/_megatron/pt.py"),
     "megatron_bridge": (
         *(
             f"python {name} a"

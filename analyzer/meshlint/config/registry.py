@@ -46,9 +46,12 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "verl_yaml": ("actor_rollout_ref:", "trainer"),
     "roll_yaml": ("strategy_args:",),
     "areal_yaml": ("n_gpus_per_node:",),
+    "bridge_recipe": ("megatron.bridge",),
+    "nemo2_recipe": ("run.Partial", "_recipe(", "MegatronStrategy("),
+    "slime_python": ("execute_train(",),
 }
 """Words of which a file that the surface reads holds one: where a person names few files, the others are not loaded."""
-FEW = 4
+FEW = 40
 
 COMMANDS: tuple[str, ...] = ("verl", "nemo_rl", "roll", "areal", "slime", "ms_swift", "megatron_bridge", "megatron_lm")
 """Modules of `meshlint.config.commands`, each with a `READER`; the first that claims a command reads it."""
@@ -58,13 +61,15 @@ COMMAND_WORDS: Mapping[str, tuple[str, ...]] = {
     "nemo_rl": ("run_", "single_update"),
     "roll": ("start_",),
     "areal": ("areal.", "--config"),
+    "slime": ("--actor-num-", "--rollout-", "--num-rollout", "--colocate", "--hf-checkpoint", "--n-samples-per-prompt"),
+    "ms_swift": ("megatron\n", "_megatron"),
     "megatron_bridge": (
         "run_recipe", "run_script", "setup_experiment", "--recipe", "--config-file", "--config_file",
         "--model_recipe_name", "-mr", "model.", "train.", "dataset.", "ddp.", "dist.", "checkpoint.", "optimizer.",
         "comm_overlap.",
     ),
 }  # fmt: skip
-"""Words of which a command that the reader claims holds one: its module is imported only for such a command."""
+"""Texts of which the words of a command that the reader claims, a line each, hold one: it is loaded only for such."""
 
 FRAMEWORKS: tuple[str, ...] = (
     "megatron_lm",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
@@ -20,20 +20,21 @@ from meshlint.engine.judge import MAX_FORKS, Ground, Trial, findings_of, hit_of
 from meshlint.engine.merge import Judged, merge
 from meshlint.engine.options import Options
 from meshlint.engine.program import judged_of
-from meshlint.engine.program_facts import facts_of_files
 from meshlint.engine.ruleset import RuleSet
 from meshlint.engine.suppress import Suppressions
 from meshlint.engine.whole import _kept as kept
 from meshlint.engine.whole import choose
 from meshlint.finding import Finding
 from meshlint.place import Span
-from meshlint.protocol.change import ChangedFile, ProgramChange
-from meshlint.protocol.facts import FileFacts, read
 from meshlint.records import dataclass
 from meshlint.rule import LaunchChangeRule, ProgramChangeRule
 from meshlint.sources.discover import Scope
 from meshlint.sources.patch import FileChange, Patch
 from meshlint.sources.tree import Unreadable
+
+if TYPE_CHECKING:
+    from meshlint.protocol.change import ChangedFile
+    from meshlint.protocol.facts import FileFacts
 
 ENDING = ".py"
 
@@ -90,7 +91,12 @@ def _speaks(rule: LaunchChangeRule, patch: Patch) -> bool:
 
 
 def _program(rules: Sequence[ProgramChangeRule], sides: Sides, now: Side, failures: list[str]) -> Iterator[Judged]:
-    files = tuple(_changed(sides, now)) if rules else ()
+    if not rules or not any((change.path or change.before).endswith(ENDING) for change in sides.patch.files):
+        return
+    from meshlint.engine.program_facts import facts_of_files
+    from meshlint.protocol.change import ProgramChange
+
+    files = tuple(_changed(sides, now))
     if not files:
         return
     paths = [path for path in now.context.files if path.endswith(ENDING)]
@@ -110,6 +116,8 @@ def _failed(code: str, error: Exception, failures: list[str]) -> None:
 
 def _changed(sides: Sides, now: Side) -> Iterator[ChangedFile]:
     """Give the Python files that the change touches, with the facts of both sides."""
+    from meshlint.protocol.change import ChangedFile
+
     former = sides.before.replaced
     for change in sides.patch.files:
         path = change.path or change.before
@@ -133,6 +141,8 @@ def _text(change: FileChange, now: Side) -> str | None:
 def _facts(path: str, text: str | None) -> FileFacts | None:
     if text is None:
         return None
+    from meshlint.protocol.facts import read
+
     facts = read(path, text)
     return None if facts.note and not facts.definitions else facts
 
@@ -156,6 +166,8 @@ def moves(change: FileChange) -> Callable[[int], int]:
 
 def _place(now: Sequence[str], before: Sequence[str], at: int) -> int:
     """Give where line `at` of one text stands in another, or the line behind the place where it stood, if any does."""
+    import difflib
+
     for tag, first, last, new, _ in difflib.SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
         if first <= at < last:
             return new + at - first if tag == "equal" else min(new, max(0, len(now) - 1))

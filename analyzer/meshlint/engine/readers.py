@@ -19,7 +19,9 @@ MOST = 64
 """Files that a step may add; a word that more of them hold names nothing in particular, and leads nowhere."""
 CONFIGS = (".yaml", ".yml")
 """Scripts and other configs name these; which of them a program takes by itself, its surface knows."""
-READABLE = (*SCRIPTS, *CONFIGS, ".py", ".json", ".toml", ".txt")
+MENTIONING = (*SCRIPTS, *CONFIGS, ".py", ".toml", ".txt")
+"""Files that name others. No reader follows a name out of JSON, and recorded results hold megabytes of it."""
+READABLE = (*MENTIONING, ".json")
 PLAIN = (CONFIGS, (".py",))
 """Files that others of their kind name without the ending: Hydra's configs, Python's modules."""
 
@@ -52,7 +54,7 @@ def _named(scope: Scope) -> list[str]:
 def _sought(paths: Sequence[str]) -> Iterator[Sought]:
     """Give what files are named by, and the endings of the files that name them so; a package goes by its folder."""
     pures = [PurePosixPath(path) for path in paths]
-    forms: tuple[tuple[bool, tuple[str, ...]], ...] = ((True, SCRIPTS), (False, READABLE))
+    forms: tuple[tuple[bool, tuple[str, ...]], ...] = ((True, SCRIPTS), (False, MENTIONING))
     for of_config, endings in forms:
         some = (pure for pure in pures if (pure.suffix in CONFIGS) is of_config)
         whole = sorted({pure.name for pure in some if pure.name != "__init__.py"})

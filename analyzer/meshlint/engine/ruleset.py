@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
+from functools import cache
 
-from meshlint.engine.packs import packs
+from meshlint.engine.packs import Pack, packs
 from meshlint.finding import RuleInfo
 from meshlint.records import dataclass
 from meshlint.rule import LaunchChangeRule, LaunchRule, ProgramChangeRule, ProgramRule, Rule
@@ -53,8 +54,13 @@ class RuleSet:
 
 def load() -> tuple[type[Rule], ...]:
     """Give every installed rule, in order of code; the first pack that brings a code keeps it."""
+    return _load(tuple(packs()))
+
+
+@cache
+def _load(packs: tuple[Pack, ...]) -> tuple[type[Rule], ...]:
     found: dict[str, type[Rule]] = {}
-    for entry in packs():
+    for entry in packs:
         for rule in entry.load()():
             found.setdefault(rule.code, rule)
     return tuple(found[code] for code in sorted(found))
