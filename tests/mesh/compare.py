@@ -37,6 +37,26 @@ SHAPES = (
     ),
     Shape(groups=("tp",), statements=("op", "op", "if", "if", "for", "return", "break", "raise")),
     Shape(conditions=("first", "local", "local", "contract"), statements=("op", "op", "if", "if", "for", "return")),
+    Shape(
+        groups=("pp", "embd", "tp", "world"),
+        conditions=("first", "last", "member", "contract", "config", "opaque", "size"),
+        statements=(
+            *("op", "op", "op", "if", "if", "if", "for", "async", "async", "prefix"),
+            *("return", "break", "raise"),
+        ),
+        sizes=(("tp", 2), ("pp", 3)),
+    ),
+    Shape(
+        groups=("tp", "dp"),
+        conditions=("first", "odd", "contract", "config"),
+        statements=("op", "op", "op", "if", "if", "if", "for", "for", "break", "break", "return"),
+    ),
+    Shape(
+        groups=("tp", "embd", "pp"),
+        conditions=("first", "member", "contract"),
+        statements=("op", "op", "if", "if", "if", "prefix", "prefix", "async", "return"),
+        sizes=(("tp", 2), ("pp", 3)),
+    ),
 )
 ONE_GROUP = SHAPES[5]
 FREE = SHAPES[6]
