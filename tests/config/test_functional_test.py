@@ -168,6 +168,18 @@ def test_a_case_on_two_numbers_of_ranks_is_two_launches(tmp_path: Path) -> None:
     assert [x.identity.split("::")[1] for x in launches[:2]] == ["MODEL_ARGS on 4 ranks", "MODEL_ARGS on 8 ranks"]
 
 
+def test_recipes_that_cut_the_same_ranks_into_other_nodes_leave_nodes_open(tmp_path: Path) -> None:
+    other = GPT_RECIPE.replace("gpus: 8", "gpus: 4").replace("nodes: 1", "nodes: 2")
+    files = {CASE: CONFIG, RECIPE: GPT_RECIPE, "tests/test_utils/recipes/gb200/gpt.yaml": other}
+    (launch, *_), _ = read(tmp_path, files)
+    assert launch.world is not None
+    assert launch.world.data == 8
+    for count in (launch.nodes, launch.gpus_per_node):
+        assert count is not None
+        assert count.reason == "its recipes start it on 1 node of 8 and 2 nodes of 4"
+    assert {RECIPE, "tests/test_utils/recipes/gb200/gpt.yaml"} <= launch.reads
+
+
 def test_a_product_may_give_its_own_gpus(tmp_path: Path) -> None:
     recipe = GPT_RECIPE.replace("scope: [nightly]", "gpus: [2]")
     launches, _ = read(tmp_path, {CASE: CONFIG, RECIPE: recipe})

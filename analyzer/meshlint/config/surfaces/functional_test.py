@@ -20,6 +20,7 @@ from meshlint.config.value import Data, Kind, Origin, Value, derived_from, unkno
 from meshlint.place import Span
 from meshlint.sources.tree import Reader, Unreadable
 from meshlint.sources.yaml import Node, parse
+from meshlint.words import plural
 
 NAME = "functional-test"
 CASES = "functional_tests/test_cases/"
@@ -71,9 +72,12 @@ def _launches(path: str, root: Node, reader: Reader, context: Context) -> Iterat
         if not key.startswith(ARGUMENTS) or arguments.kind != "mapping":
             continue
         writes = tuple(_writes(arguments, variables))
-        for label, site in places:
+        for label, alike in places:
+            site = alike[0] if alike else None
             script = site.script if site is not None and site.script else _default_script(path)
             world, nodes, gpus = _ranks(root, key, site)
+            if len({(one.nodes.data, one.gpus.data) for one in alike}) > 1:
+                nodes = gpus = _on_either(alike)
             yield Launch(
                 framework="nemo2" if "nemo" in script.lower() else "megatron-lm",
                 entry=script,
@@ -85,23 +89,30 @@ def _launches(path: str, root: Node, reader: Reader, context: Context) -> Iterat
                 nodes=nodes,
                 gpus_per_node=gpus,
                 world=world,
-                reads=frozenset(reader.seen | ({site.path} if site is not None else set())),
+                reads=frozenset(reader.seen | {one.path for one in alike}),
             )
 
 
-def _sites(path: str, context: Context) -> list[tuple[str, Site | None]]:
-    """Give the case's sites, one for each number of ranks, with a label where there are several."""
+def _sites(path: str, context: Context) -> list[tuple[str, tuple[Site, ...]]]:
+    """Give the case's sites by their number of ranks, with a label where there are several numbers."""
     tests, found, case = path.partition(CASES)
     parts = PurePosixPath(case).parts
     if not found or len(parts) < 3:
-        return [("", None)]
-    by_world: dict[Data, Site] = {}
+        return [("", ())]
+    by_world: dict[Data, tuple[Site, ...]] = {}
     for site in sites(tests, (parts[0], parts[1]), context):
-        by_world.setdefault(site.world.data, site)
+        by_world[site.world.data] = (*by_world.get(site.world.data, ()), site)
     if len(by_world) < 2:
-        return [("", next(iter(by_world.values()), None))]
+        return [("", next(iter(by_world.values()), ()))]
     ordered = sorted(by_world.items(), key=lambda item: str(item[0]))
-    return [(f" on {world} ranks" if world is not None else "", site) for world, site in ordered]
+    return [(f" on {world} ranks" if world is not None else "", alike) for world, alike in ordered]
+
+
+def _on_either(alike: tuple[Site, ...]) -> Value:
+    """Leave nodes open where recipes cut the same ranks into different ones (main h100/moe.yaml, gb200/moe.yaml)."""
+    cuts = sorted({(one.nodes.data, one.gpus.data) for one in alike}, key=str)
+    told = " and ".join(f"{plural(nodes, 'node')} of {gpus}" for nodes, gpus in cuts if isinstance(nodes, int))
+    return unknown(f"its recipes start it on {told}", *(one.gpus.origins[0] for one in alike if one.gpus.origins))
 
 
 def _default_script(path: str) -> str:
