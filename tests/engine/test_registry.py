@@ -55,9 +55,17 @@ SIGNS = (
 )  # fmt: skip
 CLAIMED = {
     "verl": ("python -m verl.trainer.main_ppo", "python x.py +actor_rollout_ref.model=a", "verl/fully_async_main.py"),
-    "nemo_rl": ("uv run examples/run_grpo.py --config a.yaml", "single_update.py"),
+    "nemo_rl": (
+        *(f"uv run examples/run_vlm_{name}.py --config a.yaml" for name in ("grpo", "ppo", "dpo", "sft", "rm")),
+        "run_distillation_math.py",
+        "single_update.py",
+    ),
     "roll": ("python examples/start_rlvr_pipeline.py --config_name a",),
-    "areal": ("python -m areal.infra.launcher.local a.py", "train.py --config a.yaml allocation_mode=d4"),
+    "areal": (
+        *(f"python -m areal.{name}.local a.py" for name in ("launcher", "infra.launcher")),
+        *(f"train.py --config a.yaml {key}=a" for key in ("allocation_mode", "actor.backend", "rollout.backend")),
+        *(f"train.py --config=a.yaml {key}=a" for key in ("scheduler.type", "cluster.n_nodes", "gconfig.n_samples")),
+    ),
     "slime": tuple(f"python {name} --{flag} a" for name in ("train.py", "x/train_async.py") for flag in SIGNS),
     "ms_swift": ("megatron sft --a b", "/opt/bin/megatron rlhf", "python swift/cli/_megatron/pt.py"),
     "megatron_bridge": (

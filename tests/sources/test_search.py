@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import CommandLine
+from conftest import CommandLine, git
 from meshlint.config.commands.verl import STANDARD
 from meshlint.config.registry import WORDS
 from meshlint.sources.discover import discover
@@ -33,15 +33,20 @@ def haystack(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("git", [True, False])
-def test_git_and_reading_find_the_same(haystack: Path, git: bool) -> None:
-    if git:
-        subprocess.run(["git", "init", "-q", str(haystack)], check=True)
+@pytest.mark.parametrize("kept", [None, (), (".",), (":!a2.yaml", ":!sub")])
+def test_git_and_reading_find_the_same(haystack: Path, kept: tuple[str, ...] | None) -> None:
+    if kept is not None:
+        git(haystack, "init", "-q")
         (haystack / ".gitattributes").write_text("*.sh binary\n*.yaml -diff\n")
+    if kept:
+        git(haystack, "add", *kept)
+        git(haystack, "update-index", "--assume-unchanged", "a7.yaml", "a8.yaml")
+        (haystack / "a7.yaml").write_text("defaults: [needle]\n")
+        (haystack / "a9.yaml").write_text("defaults: [needle]\n")
     scope = discover(["needle.yaml"], haystack, (), haystack)
     tree = Tree(scope.root, scope.roots)
     found = begin(scope, SOUGHT).found(tree)
-    assert found == {"sub/with space.sh", "a2.yaml"}
+    assert found == {"sub/with space.sh", "a2.yaml", *(("a7.yaml", "a9.yaml") if kept else ())}
     assert {"a5.sh", "a5.yaml", "sub/with space.sh"} <= tree.looked()
 
 

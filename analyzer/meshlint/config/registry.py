@@ -58,9 +58,12 @@ COMMANDS: tuple[str, ...] = ("verl", "nemo_rl", "roll", "areal", "slime", "ms_sw
 
 COMMAND_WORDS: Mapping[str, tuple[str, ...]] = {
     "verl": ("main_", "_main", "sft_trainer", "actor_rollout_ref."),
-    "nemo_rl": ("run_", "single_update"),
+    "nemo_rl": ("_grpo", "_ppo", "_dpo", "_sft", "_rm", "_distillation", "single_update"),
     "roll": ("start_",),
-    "areal": ("areal.", "--config"),
+    "areal": (
+        "areal.launcher.", "areal.infra.launcher.", "allocation_mode", "actor.backend", "rollout.backend",
+        "scheduler.type", "cluster.n_nodes", "gconfig.n_samples",
+    ),
     "slime": ("--actor-num-", "--rollout-", "--num-rollout", "--colocate", "--hf-checkpoint", "--n-samples-per-prompt"),
     "ms_swift": ("megatron\n", "_megatron"),
     "megatron_bridge": (

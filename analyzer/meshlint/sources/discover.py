@@ -56,6 +56,8 @@ class Scope:
     """Files to read as something else than they are, as in `Tree`."""
     readers: tuple[str, ...] | None = None
     """Files that could read a named one, where they are looked for already (see `meshlint.engine.readers`)."""
+    loose: frozenset[str] | None = None
+    """Files of which git keeps no plain track, so that it searches them only when asked for; None where not known."""
 
 
 @dataclass(slots=True)
@@ -66,6 +68,7 @@ class Listing:
     files: list[str] = field(default_factory=list)
     closed: list[str] = field(default_factory=list)
     unused: list[tuple[str, str]] = field(default_factory=list)
+    loose: list[str] | None = None
 
 
 def repository(path: Path) -> Path | None:
@@ -97,6 +100,7 @@ def discover(given: Sequence[str], cwd: Path, exclude: Iterable[str] = (), exclu
     absolute = sorted({f for listing in listings for f in listing.files if kept is None or kept(f)})
     asked, named = _asked(paths, absolute, kept or (lambda file: True))
     shown = _shower(root)
+    loose = [listing.loose for listing in listings]
     return Scope(
         root=root,
         roots=tuple(dict.fromkeys((*bases, *(p if p.is_dir() else p.parent for p in paths)))),
@@ -106,6 +110,7 @@ def discover(given: Sequence[str], cwd: Path, exclude: Iterable[str] = (), exclu
         closed=tuple(sorted(shown(f for listing in listings for f in listing.closed))),
         missing=tuple(missing),
         unused=tuple(sorted((shown((f,))[0], why) for listing in listings for f, why in listing.unused)),
+        loose=None if None in loose else frozenset(shown(f for files in loose for f in files or ())),
     )
 
 
@@ -154,12 +159,12 @@ def _list(base: Path, paths: Iterable[Path]) -> Listing:
 
 
 def _git_files(base: Path) -> Listing | None:
-    listed = run_git(base, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    listed = run_git(base, "ls-files", "-z", "-v", "--cached", "--others", "--exclude-standard")
     if listed is None:
         return None
-    names = [os.fsdecode(raw) for raw in listed.split(b"\0") if raw and not raw.endswith(b"/")]
+    rows = [row for row in os.fsdecode(listed).split("\0") if row and row[-1] != "/"][:MAX_FILES]
     top = _top(base)
-    return Listing(base, [top + name for name in names[:MAX_FILES]])
+    return Listing(base, [top + row[2:] for row in rows], loose=[top + row[2:] for row in rows if row[0] != "H"])
 
 
 def walk(base: Path, deep: bool = True) -> Listing:

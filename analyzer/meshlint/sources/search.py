@@ -27,6 +27,8 @@ class _Started:
     sought: Sought
     files: tuple[str, ...]
     git: Running | None
+    read: frozenset[str] = frozenset()
+    """Files that git does not search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ class Search:
         raw = part.git.finish(none=1) if part.git is not None else None
         listed = None if raw is None else {os.fsdecode(name) for name in raw.split(b"\0") if name}
         for path in part.files:
-            if listed is None or path in self.scope.replaced or path in self.scope.named or path.startswith("/"):
+            unsearched = path in part.read or path in self.scope.replaced or path in self.scope.named
+            if listed is None or unsearched or path.startswith("/"):
                 if _holds(path, part.sought.words, tree):
                     yield path
                 continue
@@ -73,8 +76,18 @@ def _start(scope: Scope, sought: Sought, ask_git: bool) -> _Started:
         return _Started(sought, files, None)
     patterns = [part for word in sought.words for part in ("-e", word)]
     paths = [f"*{ending}" for ending in sought.endings]
-    arguments = ("grep", "-l", "-z", "-F", "-a", "--untracked", "--no-color", *patterns, "--", *paths)
-    return _Started(sought, files, start_git(scope.root, *arguments))
+    loose = _few_loose(files, scope)
+    wide = ("--untracked",) if loose is None else ()
+    arguments = ("grep", "-l", "-z", "-F", "-a", *wide, "--no-color", *patterns, "--", *paths)
+    return _Started(sought, files, start_git(scope.root, *arguments), loose or frozenset())
+
+
+def _few_loose(files: Iterable[str], scope: Scope) -> frozenset[str] | None:
+    """Give the files that are sooner read, so that git need not walk the folders for them; None for many."""
+    if scope.loose is None:
+        return None
+    loose = scope.loose.intersection(files)
+    return loose if len(loose) <= FEW else None
 
 
 def _holds(path: str, words: Sequence[str], tree: Tree) -> bool:
