@@ -159,6 +159,8 @@ class Standing:
     fault: CodeFault | None
     absent: frozenset[int] = frozenset()
     """The stages that a key does not reach."""
+    through: tuple[Span, ...] = ()
+    """The calls by which stages come to what they disagree on."""
 
 
 @dataclass(slots=True)
@@ -183,9 +185,11 @@ class Units:
 def merged(parts: Iterable[Part]) -> list[CodeFault]:
     """Give what stands after all parts of a program were judged, in order of place."""
     parts = list(parts)
-    stages = _best(_outermost([standing for part in parts for standing in part.stages]))
-    gone = {fault.scope for fault in stages if fault.code == "PKD007"}
     own = _best(standing for part in parts for standing in part.own)
+    shown_there = frozenset(fault.span for fault in own if fault.code == "PKD007")
+    asked = [standing for part in parts for standing in part.stages if shown_there.isdisjoint(standing.through)]
+    stages = _best(_outermost(asked))
+    gone = {fault.scope for fault in stages if fault.code == "PKD007"}
     told = {_name(fault): fault for fault in own if not (fault.code == "COL003" and fault.scope in gone)}
     shown = {(fault.code, fault.scope) for fault in told.values()}
     told |= {_name(fault): fault for fault in stages if (fault.code, fault.scope) not in shown}
@@ -544,7 +548,8 @@ class Verdicts:
                 key = (op.site.span, fault.code, op.keys, fault.message)
                 rank = (len(op.site.frames()), root.path, root.index)
                 if key not in seen or rank < seen[key].rank:
-                    seen[key] = Standing(key, rank, fault, absent)
+                    through = [frame.span for frame in op.site.frames()] if fault.code == "PKD007" else []
+                    seen[key] = Standing(key, rank, fault, absent, tuple(through))
         yield from seen.values()
 
     def _early(self, paths: list[str]) -> Iterator[Standing]:
