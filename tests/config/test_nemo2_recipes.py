@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from python_trees import context_of, data, launches, line, named
 
 RECIPE = {
@@ -121,3 +122,68 @@ def test_ranks_are_nodes_times_devices(tmp_path: Path) -> None:
     assert plain.world is not None
     assert plain.world.data == 8
     assert str(plain.world.origins[0].span).startswith("recipes/big.py:19:")
+
+
+TRAINED_BY_COMMAND = {
+    "run.sh": "coverage run -a --source=nemo examples/vision.py --devices=8 --tensor-model-parallel-size=11\n",
+    "examples/vision.py": """
+import argparse
+from nemo import lightning as nl
+from nemo.collections import vlm
+from nemo.collections.llm.api import train
+from models.small import SmallConfig
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--devices", type=int, default=1)
+parser.add_argument("--tensor-model-parallel-size", type=int, default=1)
+args = parser.parse_args()
+
+if __name__ == "__main__":
+    config = vlm.VisionConfig(language_transformer_config=SmallConfig(seq_length=8192, num_layers=2))
+    strategy = nl.MegatronStrategy(tensor_model_parallel_size=args.tensor_model_parallel_size)
+    trainer = nl.Trainer(devices=args.devices, strategy=strategy)
+    train(model=vlm.VisionModel(config=config), trainer=trainer, data=vlm.MockData(seq_length=8192))
+""",
+    "models/small.py": """
+from dataclasses import dataclass
+from nemo.collections.llm import GPTConfig
+
+@dataclass
+class SmallConfig(GPTConfig):
+    num_layers: int = 32
+    num_attention_heads: int = 32
+""",
+}
+
+
+FITTED = "trainer.fit(vlm.VisionModel(config=config), vlm.MockData(seq_length=8192))"
+
+
+@pytest.mark.parametrize("last", ["", FITTED], ids=["train", "fit"])
+def test_a_command_that_trains_by_nemo_is_no_megatron_lm_command(last: str, tmp_path: Path) -> None:
+    """The flags are those of the file's own parser; the class of the language model says its shape."""
+    from meshlint.config.effective import EffectiveConfig
+    from meshlint.config.registry import framework
+    from meshlint.config.surfaces.shell import SURFACE
+
+    files = dict(TRAINED_BY_COMMAND)
+    if last:
+        text = files["examples/vision.py"].replace("    train(model=", "    pass  # train(model=")
+        files["examples/vision.py"] = f"{text}    {last}\n"
+    context = context_of(tmp_path, files)
+    (launch,) = SURFACE.launches("run.sh", context)
+    model = framework(launch.framework)
+    (role,) = model.roles(launch)
+    config = EffectiveConfig(launch, model, role, {}, {})
+    assert (launch.framework, launch.gpus_per_node and launch.gpus_per_node.data) == ("nemo2", 8)
+    assert [config.data(name) for name in ("num_layers", "num_attention_heads", "seq_length")] == [2, 32, 8192]
+    assert config.data("tensor_model_parallel_size") == 11
+
+
+def test_a_strategy_that_cannot_be_followed_is_no_megatron_lm_command_either(tmp_path: Path) -> None:
+    from meshlint.config.surfaces.shell import SURFACE
+
+    text = TRAINED_BY_COMMAND["examples/vision.py"].replace("    train(model=", "    elsewhere(model=")
+    assert not list(
+        SURFACE.launches("run.sh", context_of(tmp_path, {**TRAINED_BY_COMMAND, "examples/vision.py": text}))
+    )

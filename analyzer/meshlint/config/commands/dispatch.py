@@ -31,6 +31,8 @@ def launches_of(command: Command, reader: Reader, context: Context) -> Iterator[
             if made:
                 yield from made
                 return
+            if python_file.trains_by_nemo(command, reader, context):
+                return
         if candidate.claims(command):
             yield from candidate.launches(command, reader, context)
             return

@@ -43,6 +43,13 @@ def launches(command: Command, reader: Reader, context: Context) -> Iterator[Lau
                 return
 
 
+def trains_by_nemo(command: Command, reader: Reader, context: Context) -> bool:
+    """Say whether a command's file makes NeMo 2's strategy: its flags are its own, whatever they are called."""
+    found = program(command)
+    path = locate(found.file, command, reader) if found is not None and found.file.endswith(".py") else None
+    return path is not None and "MegatronStrategy(" in context.tree.glance(path)
+
+
 def _speaking(text: str) -> Iterator[PythonSurface]:
     """Give the surfaces whose framework a file speaks of; they are imported only where one could."""
     if "megatron.bridge" in text:

@@ -304,6 +304,8 @@ class Calls(Expressions):
     def construct(self, cls: ClassVal, site: CallSite) -> Val:
         """Make an object of a class of the tree: its arguments are its attributes, by the names of its fields."""
         made = Record(cls.name, cls, origins=(self.origin(site.node),))
+        for key, value in self.knowledge.begun(self, cls):
+            self.write(made, key, value)
         names = self.field_names(cls)
         for index, value in enumerate(site.args[: len(names)]):
             self.write(made, names[index], value, self.uses(value, site.node, names[index]))

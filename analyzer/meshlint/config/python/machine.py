@@ -11,6 +11,7 @@ from typing import Any
 from meshlint.config.python.program import Module, Program
 from meshlint.config.python.values import (
     NONE,
+    ClassVal,
     Dep,
     Func,
     Leaf,
@@ -170,6 +171,8 @@ class Knowledge:
     """What a call of a function gives that is in no source in reach, by its dotted name; None: unknown."""
     opaque: Callable[[str], bool] = lambda path: False
     """Says by its path that a module's functions are not followed: a library's own works, no config is made there."""
+    begun: Callable[[Any, ClassVal], Iterable[tuple[str, Val]]] = lambda machine, cls: ()
+    """What a new object of a class of the tree holds before its arguments do."""
 
 
 class Machine(ABC):

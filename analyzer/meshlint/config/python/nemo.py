@@ -19,6 +19,8 @@ from meshlint.config.python.values import (
     Val,
 )
 
+LANGUAGE = "language_transformer_config"
+"""The config of the language model inside a model; the shape beside it is a placeholder (see the framework)."""
 _SHAPE = frozenset((*SHAPE_FIELDS, "seq_length"))
 
 
@@ -45,13 +47,14 @@ def _defaults(machine: Calls, cls: ClassVal | None) -> Iterable[tuple[str, Val]]
     """Give a model config's shape as its class and bases in the tree define it (`num_layers: int = 80`)."""
     if cls is None or (not cls.name.split("_")[0].endswith("Config") and "Config" not in cls.name):
         return
-    for current in machine.classes(cls):
-        if isinstance(current, ClassVal):
-            for name in current.members:
-                if name in _SHAPE:
-                    value = machine.class_attribute(cls, name)
-                    if isinstance(value, Leaf) and value.data is not None:
-                        yield name, value
+    lineage = [current for current in machine.classes(cls) if isinstance(current, ClassVal)]
+    if any(LANGUAGE in current.members for current in lineage):
+        yield LANGUAGE, Unknown("its class makes the language model inside")
+        return
+    for name in (name for current in lineage for name in current.members if name in _SHAPE):
+        value = machine.class_attribute(cls, name)
+        if isinstance(value, Leaf) and value.data is not None:
+            yield name, value
 
 
 def direct(machine: Calls, callee: Val, site: CallSite) -> tuple[Record | None, Iterable[Row]] | None:
@@ -65,6 +68,22 @@ def direct(machine: Calls, callee: Val, site: CallSite) -> tuple[Record | None, 
     made = Record("")
     for key, value in site.kwargs.items():
         machine.write(made, key, value)
+    return made, rows(made)
+
+
+def fitted(machine: Calls, callee: Val, site: CallSite) -> tuple[Record | None, Iterable[Row]] | None:
+    """`trainer.fit(model, data)`, as Lightning has it; the optimizer is made known to the model before."""
+    trainer = callee.receiver if isinstance(callee, Bound) else None
+    if not isinstance(trainer, Record) or "strategy" not in trainer.slots:
+        return None
+    made = Record("")
+    machine.write(made, "trainer", trainer)
+    for place, key, name in ((0, "model", "model"), (1, "train_dataloaders", "data")):
+        value = site.argument(place, key)
+        if value is not None:
+            machine.write(made, name, value)
+    origins = (machine.origin(site.node),)
+    machine.write(made, "optim", Record("", None, {}, "the optimizer is connected to the model apart", None, origins))
     return made, rows(made)
 
 
@@ -126,7 +145,8 @@ KNOWLEDGE = Knowledge(
     reads=READS,
     tracked=TRACKED,
     interesting=INTERESTING,
-    sinks={"pretrain": direct, "finetune": direct, "train": direct, "run": direct, "add": added},
+    sinks={"pretrain": direct, "finetune": direct, "train": direct, "run": direct, "add": added, "fit": fitted},
     outside=outside,
     opaque=_opaque,
+    begun=_defaults,
 )

@@ -16,7 +16,7 @@ from meshlint.config.value import Value, derived_from
 def _speaks(text: str) -> bool:
     if "run.Partial" in text or ("nemo.collections" in text and "_recipe(" in text):
         return True
-    return "MegatronStrategy(" in text and ("pretrain(" in text or "finetune(" in text)
+    return "MegatronStrategy(" in text and any(f"{start}(" in text for start in ("train", "finetune", ".fit"))
 
 
 def _candidate(node: ast.FunctionDef) -> bool:
