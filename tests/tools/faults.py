@@ -69,7 +69,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("PKD005", {**CP, "packed_sequences": True, "pad_multiple": 4}, (), {**TE, "nemo-rl": "0.6.0"}),
     Fault("PKD009", {**CP, "packed_sequences": False}, (), TE),
     Fault("PKD006", {**CP, "sft": True, "calculate_per_token_loss": False}, (), TE),
-    Fault("MOE001", {**EXPERTS, **NO_SP}),
+    Fault("MOE001", {**EXPERTS, **NO_SP}, trains=True),
     Fault("MOE003", {**EXPERTS, "moe_router_topk": 16}),
     Fault(
         "MOE004",
@@ -118,9 +118,11 @@ FAULTS: tuple[Fault, ...] = (
             "sequence_parallel": True,
             "seq_length": 4098,
         },
+        trains=True,
+        unless=("decoder_seq_length",),
     ),
     Fault("PAR007", {"pipeline_model_parallel_size": 1, "virtual_pipeline_model_parallel_size": 2}, EVEN),
-    Fault("PAR008", {**FLAT, "micro_batch_size": 7, "global_batch_size": 8}, RAMPS, world=8),
+    Fault("PAR008", {**FLAT, "micro_batch_size": 7, "global_batch_size": 8}, RAMPS, world=8, trains=True),
     Fault("PAR009", {"context_parallel_size": 0}),
     Fault("PAR010", {"num_distributed_optimizer_instances": 7}, (), {"megatron-core": "0.16.1"}, world=RANKS),
     Fault(
@@ -136,6 +138,7 @@ FAULTS: tuple[Fault, ...] = (
         (*EVEN, *RAMPS),
         {"megatron-core": "0.16.1"},
         world=32,
+        trains=True,
     ),
 )
 

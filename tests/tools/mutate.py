@@ -10,13 +10,15 @@ from __future__ import annotations
 import ast
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
+from packaging.version import Version
 
-from meshlint.config.framework import Framework, Spelling
+from meshlint.config.effective import Fork
+from meshlint.config.framework import Framework, Role, Spelling
 from meshlint.config.launch import Launch
 from meshlint.config.registry import framework, surfaces
 from meshlint.config.shapes.source import shapes_of
@@ -65,6 +67,10 @@ class Fault:
     """The only entries where it is a fault; empty is all."""
     world: int = 0
     """Ranks that are said to be launched, as by `--world-size`; 0 leaves it to the launch."""
+    trains: bool = False
+    """It is a fault of a training only."""
+    unless: tuple[str, ...] = ()
+    """Keys of a framework that give the settings another meaning: a launch that writes one cannot carry the fault."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +130,7 @@ class Checkout:
 
     def judge(self, target: Target, pins: Mapping[str, str], world: int = 0) -> Found:
         """Judge one launch, all its roles, by every rule."""
-        options = Options(cwd=self.root, pins=dict(pins), cache=False, world_size=world or None)
-        context = gather.context_of(self.scope, options)
+        options, context = self._read(pins, world)
         codes: set[str] = set()
         stopped: dict[str, str] = {}
         for variants in self._launches(target, context, options):
@@ -136,6 +141,42 @@ class Checkout:
             stopped |= {stop.code: f"{stop.field}: {stop.reason}" for stop in judgement.coverage.not_judged}
         return Found(frozenset(codes), stopped)
 
+    def _read(self, pins: Mapping[str, str], world: int) -> tuple[Options, Context]:
+        options = Options(cwd=self.root, pins=dict(pins), cache=False, world_size=world or None)
+        return options, gather.context_of(self.scope, options)
+
+    def hindrance(self, target: Target, fault: Fault, edited: Sequence[Span]) -> str:
+        """Say why a fault that is written now does not come about, by what the framework itself makes of it.
+
+        Empty where it does come about on some variant of the launch, or where nothing tells.
+        """
+        options, context = self._read(fault.pins, fault.world)
+        told: list[str] = []
+        for variants in self._launches(target, context, options):
+            model = framework(variants[0].framework)
+            ground = Ground(model, resolve(variants[0], model, context), shapes_of(context))
+            for launch in variants:
+                for role in (role for role in model.roles(launch) if role.name == target.role.name):
+                    told.append(self._hindered(ground, launch, role, fault, edited))
+        return told[0] if told and all(told) else ""
+
+    def _hindered(self, ground: Ground, launch: Launch, role: Role, fault: Fault, edited: Sequence[Span]) -> str:
+        other = next((key for key in fault.unless if launch.find(key) is not None), "")
+        if other:
+            return f"{other} gives its settings another meaning"
+        if fault.trains and effective(ground, launch, role, "training").data is False:
+            return "the program does not train"
+        for name, data in fault.settings.items():
+            value = effective(ground, launch, role, name)
+            if value.is_unknown or value.data == data:
+                continue
+            derived = next((origin.note for origin in value.origins if origin.kind is Kind.DERIVED), "")
+            if derived:
+                return f"{name} = {value.data}: {derived}"
+            if value.span is not None and not any(_meet(value.span, place) for place in edited):
+                return f"{name} = {value.data} is written again, {value.span}"
+        return ""
+
     def _launches(self, target: Target, context: Context, options: Options) -> Iterator[list[Launch]]:
         path = target.launch.place.path
         for surface in surfaces():
@@ -143,6 +184,40 @@ class Checkout:
                 for variants in gather.launches(gather.Entry(surface, path), context, options, []):
                     if _stem(variants[0]) == _stem(target.launch):
                         yield variants
+
+
+def effective(ground: Ground, launch: Launch, role: Role, name: str) -> Value:
+    """Give a field; of the versions that are open and that it hangs on, the last."""
+    chosen: dict[str, Version] = {}
+    while True:
+        try:
+            return ground.config(launch, role, chosen).value(name)
+        except Fork as fork:
+            chosen[fork.library] = fork.candidates[-1]
+
+
+def written_at(changes: Iterable[Change]) -> list[Span]:
+    """Give the places that hold the texts of changes, once all of them are made."""
+    found: list[Span] = []
+    before: list[Change] = []
+    for change in sorted(changes, key=lambda c: c.span):
+        span = change.span
+        same_file = [c for c in before if c.span.path == span.path]
+        down = sum(c.text.count("\n") for c in same_file)
+        right = sum(len(c.text) - c.span.end_column + c.span.column for c in same_file if c.span.line == span.line)
+        line, column, more = span.line + down, span.column + right, change.text.count("\n")
+        end = len(change.text) - change.text.rfind("\n") if more else column + len(change.text)
+        found.append(Span(span.path, line, column, line + more, end))
+        before.append(change)
+    return found
+
+
+def _meet(one: Span, other: Span) -> bool:
+    return (
+        one.path == other.path
+        and (one.line, one.column) <= (other.end_line, other.end_column)
+        and (other.line, other.column) <= (one.end_line, one.end_column)
+    )
 
 
 def _stem(launch: Launch) -> str:
@@ -175,6 +250,9 @@ def try_fault(checkout: Checkout, target: Target, fault: Fault) -> Outcome:
     try:
         _check_python(checkout.root, originals)
         _check_yaml(checkout.root, originals)
+        hindrance = checkout.hindrance(target, fault, written_at(changes))
+        if hindrance:
+            raise Unfit(hindrance)
         after = checkout.judge(target, fault.pins, fault.world)
     finally:
         for path, text in originals.items():
@@ -344,6 +422,8 @@ def _one_flag(target: Target, key: str, data: Data) -> str:
     name = key if swift else key.replace("_", "-")
     if data is True and not swift:
         return f"--{name}"
+    if data is False and not swift:
+        raise Unfit(f"--{name} cannot be switched off by a flag")
     return f"--{name} {_flag_value(target, key, data)}"
 
 

@@ -37,6 +37,37 @@ def test_a_fault_is_put_in_and_taken_out(fixture: str, code: str, tmp_path: Path
     assert {p.name: p.read_text() for p in root.iterdir()} == {p.name: p.read_text() for p in checkout.root.iterdir()}
 
 
+NOT_THERE = (
+    ("CTX002/good/slime_launcher.py", "OVL001", "switched off by a flag", ("x", "x")),
+    ("CTX001/good/megatron.sh", "PAR011", "does not train", ("pretrain_gpt.py", "tools/checkpoint/convert.py")),
+    (
+        "CTX001/good/megatron.sh",
+        "PAR006",
+        "decoder_seq_length",
+        ("--seq-length", "--decoder-seq-length 64 --seq-length"),
+    ),
+    (
+        "CTX002/good/nemo_rl.yaml",
+        "RCP001",
+        "activation_checkpointing is off",
+        ("model_overrides", "activation_checkpointing: false\n    others"),
+    ),
+)
+
+
+@pytest.mark.parametrize(("fixture", "code", "reason", "changed"), NOT_THERE, ids=lambda value: str(value)[:30])
+def test_a_fault_that_cannot_come_about_is_no_trial(
+    fixture: str, code: str, reason: str, changed: tuple[str, str], tmp_path: Path
+) -> None:
+    root = tmp_path / "source"
+    root.mkdir()
+    (root / Path(fixture).name).write_text((FIXTURES / fixture).read_text().replace(*changed))
+    checkout = Checkout.at(mirror(root, tmp_path / "copy"))
+    target = targets(checkout.root)[0]
+    with pytest.raises(Unfit, match=reason):
+        try_fault(checkout, target, next(f for f in FAULTS if f.code == code))
+
+
 @pytest.mark.skipif("MESHLINT_UPSTREAM" not in os.environ, reason="MESHLINT_UPSTREAM names no folder of checkouts")
 @pytest.mark.parametrize("name", ["slime", "ms-swift"])
 def test_faults_in_real_launches(name: str, tmp_path: Path) -> None:
