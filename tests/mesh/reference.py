@@ -102,7 +102,8 @@ class Writer:
     def prefix(self) -> list[tuple[Any, ...]]:
         slot = f"n{self.next_line()}"
         self.slots.append(slot)
-        value = ("count", f"len{self.rng.randint(0, 1)}", self.rng.choice(("contract", "local")))
+        number, kind = self.rng.randint(0, 1), self.rng.choice(("contract", "local"))
+        value = ("count", f"{'len' if kind == 'contract' else 'own'}{number}", kind)
         return [self.op(kind="broadcast", value=value, into=slot)]
 
     def condition(self, depth: int = 0) -> tuple[Any, ...]:
