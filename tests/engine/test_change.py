@@ -215,6 +215,39 @@ def test_the_first_commit(tmp_path: Path, meshlint: CommandLine, monkeypatch: py
     assert [line.split(":")[0] for line in run.out.splitlines()] == ["run.sh"]
 
 
+def test_a_file_that_cannot_be_read_is_no_reason_to_judge_nothing(checkout: Path, meshlint: CommandLine) -> None:
+    (checkout / "notes.py").write_bytes(b"# caf\xe9\n")
+    (checkout / "link.sh").symlink_to("run.sh")
+    git(checkout, "add", ".")
+    git(checkout, "commit", "-q", "-m", "bytes and a link")
+    (checkout / "notes.py").write_bytes(b"# caf\xe9!\n")
+    (checkout / "link.sh").unlink()
+    (checkout / "link.sh").symlink_to("old.sh")
+    run = meshlint("check", "--diff", "HEAD", "--format", "concise")
+    assert (run.status, run.out) == (0, "")
+    (checkout / "run.sh").write_text(script(FAULT))
+    run = meshlint("check", "--diff", "HEAD", "--format", "concise")
+    assert [line.split(":")[:2] for line in run.out.splitlines()] == [["run.sh", "11"]]
+
+
+def test_a_file_that_attributes_call_binary_is_compared(checkout: Path, meshlint: CommandLine) -> None:
+    (checkout / ".gitattributes").write_text("*.sh -diff\n")
+    (checkout / "old.sh").write_text(script(FAULT, head="# more\n"))
+    run = meshlint("check", "--diff", "HEAD", "--format", "concise")
+    assert (run.status, run.out) == (0, "")
+    (checkout / "run.sh").write_text(script(FAULT))
+    run = meshlint("check", "--diff", "HEAD", "--format", "concise")
+    assert [line.split(":")[:2] for line in run.out.splitlines()] == [["run.sh", "11"]]
+
+
+def test_what_a_diff_does_not_show_counts_as_new(checkout: Path, meshlint: CommandLine) -> None:
+    patch = checkout.parent / "change.patch"
+    patch.write_text("diff --git a/old.sh b/old.sh\nindex 0..1 100644\nBinary files a/old.sh and b/old.sh differ\n")
+    run = meshlint("check", "--diff-file", str(patch), "--format", "concise")
+    assert [line.split(":")[0] for line in run.out.splitlines()] == ["old.sh"]
+    assert "what was in `old.sh` before is not in the diff: its findings count as new" in run.err
+
+
 def test_filters_of_the_checkout_are_not_run(checkout: Path, meshlint: CommandLine) -> None:
     git(checkout, "config", "filter.evil.clean", "touch ran; cat")
     (checkout / ".git" / "info" / "attributes").write_text("*.sh filter=evil\n")

@@ -18,9 +18,10 @@ from meshlint.finding import Finding, Related, Report
 from meshlint.place import Span
 from meshlint.records import dataclass
 from meshlint.sources.discover import Scope, repository
-from meshlint.sources.git import run_git, unfiltered
+from meshlint.sources.git import blob, run_git, unfiltered
 from meshlint.sources.patch import MAX_BYTES, FileChange, Patch, PatchError, read_patch, undo
-from meshlint.sources.tree import Tree
+from meshlint.sources.tree import MAX_BYTES as MAX_FILE
+from meshlint.sources.tree import Text, Tree, decoded
 
 PROSE = (".md", ".rst", ".png", ".svg", ".jpg", ".jpeg", ".gif", ".pdf", ".css", "LICENSE", "CODEOWNERS")
 """Endings of files that nothing here reads: a change of these alone causes nothing."""
@@ -57,17 +58,39 @@ def check_change(paths: Sequence[str], options: Options, asked: Asked) -> Report
         patch = _shown(read_patch(text), top, scope)
         if all((path or PROSE[0]).endswith(PROSE) for change in patch.files for path in (change.path, change.before)):
             return Report(__version__, files=len(patch.paths))
-        contents = undo(patch, Tree(scope.root, scope.roots))
+        undone = undo(patch, Tree(scope.root, scope.roots), _blobs(top))
     except PatchError as error:
         raise UsageError(str(error)) from None
-    return with_sources(scope, _caused(scope, options, patch, contents, asked.mode))
+    report = with_sources(scope, _caused(scope, options, patch, undone.contents, asked.mode))
+    notes = [f"what was in `{path}` before is not in the diff: its findings count as new" for path in undone.unknown]
+    return replace(report, notes=(*report.notes, *notes))
+
+
+def _blobs(top: Path) -> Callable[[FileChange], str | None]:
+    """Give a function that asks git what a file was whose content a diff does not show, as attributes may have it."""
+
+    def before(change: FileChange) -> str | None:
+        raw = blob(top, change.blob, MAX_FILE) if _could_be_read(change.path or change.before) else None
+        text = decoded(change.before, top, raw) if raw is not None else None
+        return text.text if isinstance(text, Text) else None
+
+    return before
+
+
+def _could_be_read(path: str) -> bool:
+    return not path.lower().endswith(OTHER)
+
+
+OTHER = (*PROSE, ".pt", ".pth", ".bin", ".npy", ".npz", ".safetensors", ".zip", ".gz", ".whl", ".so", ".mp4", ".ipynb")
+"""Endings of files that may be many and large, and that nothing here reads."""
 
 
 def _caused(scope: Scope, options: Options, patch: Patch, contents: Mapping[str, str | None], mode: str) -> Report:
     """Judge the side after, and the one before only where there is something to compare."""
     from meshlint.engine.change_rules import Sides, with_changes
 
-    now, then = _with_readers(_touched(scope, patch.paths), _touched(_before(scope, contents), contents), options)
+    were = {*contents, *(change.before for change in patch.files)}  # some stay as they are: what cannot be read
+    now, then = _with_readers(_touched(scope, patch.paths), _touched(_before(scope, contents), were), options)
     report = judged(now, options, keep=False)
     fresh: list[Finding] = []
     if report.findings:
@@ -128,9 +151,24 @@ def _diff(top: Path, base: str) -> str | None:
 
 
 def _raw_diff(top: Path, commit: str) -> bytes | None:
-    words = ("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/")
     plainly = unfiltered(top)
-    return None if plainly is None else run_git(top, *plainly, "diff", *words, "--ignore-submodules", commit, "--")
+    if plainly is None:
+        return None
+    return run_git(top, *plainly, "-c", "core.quotePath=true", "diff", *_AS_TEXT, commit, "--")
+
+
+_AS_TEXT = (
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--find-renames",
+    "--full-index",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "--unified=3",
+    "--ignore-submodules",
+    "-O/dev/null",  # else git reads a file that the checkout names
+)
 
 
 def _shared(top: Path, base: str) -> str | None:

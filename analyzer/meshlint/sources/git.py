@@ -107,6 +107,16 @@ def _is_plain(file: Path) -> bool:
         return True
 
 
+def blob(root: Path, name: str, most: int) -> bytes | None:
+    """Give the content that git calls `name`, a whole name or the beginning of one; None where it is longer."""
+    if not 4 <= len(name) <= 64 or name.strip("0123456789abcdef"):
+        return None
+    size = run_git(root, "cat-file", "-s", name)
+    if size is None or not size.strip().isdigit() or int(size) > most:
+        return None
+    return run_git(root, "cat-file", "blob", name)
+
+
 def gitlinks(root: Path) -> Mapping[str, str]:
     """Give the commit of every submodule by its path from `root`; empty outside a checkout."""
     if not (root / ".gitmodules").is_file():

@@ -11,7 +11,7 @@ from dataclasses import field
 from pathlib import Path, PurePosixPath
 
 from meshlint.records import dataclass
-from meshlint.sources.git import run_git, unfiltered
+from meshlint.sources.git import blob, run_git, unfiltered
 from meshlint.sources.tree import MAX_BYTES
 
 MAX_LINKS = 8
@@ -58,17 +58,11 @@ class Revision:
             entry = self.entries.get(path)
             if entry is None or entry.mode == _MODULE:
                 return None
-            raw = self._blob(entry.name)
+            raw = blob(self.top, entry.name, MAX_BYTES)
             if entry.mode != _LINK or raw is None:
                 return None if raw is None else _decoded(raw)
             path = os.path.normpath(str(PurePosixPath(path).parent / os.fsdecode(raw)))
         return None
-
-    def _blob(self, name: str) -> bytes | None:
-        size = run_git(self.top, "cat-file", "-s", name)
-        if size is None or not size.strip().isdigit() or int(size) > MAX_BYTES:
-            return None
-        return run_git(self.top, "cat-file", "blob", name)
 
 
 def _decoded(raw: bytes) -> str | None:

@@ -217,24 +217,26 @@ class Tree:
             return Unreadable(shown, "there is no such file")
         except OSError as error:
             return Unreadable(shown, f"it cannot be read: {error.strerror}")
-        return self._decode(shown, file, raw)
+        return decoded(shown, file, raw)
 
-    def _decode(self, shown: str, file: Path, raw: bytes) -> Text | Unreadable:
-        encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8-sig")
-        if encoding == "utf-8-sig" and b"\0" in raw:
-            return Unreadable(shown, "it is a binary file")
-        try:
-            text = raw.decode(encoding)
-        except UnicodeDecodeError as error:
-            line = raw.count(b"\n", 0, error.start) + 1
-            if encoding != "utf-8-sig":
-                return Unreadable(shown, f"it begins like {encoding.upper()}, and is not", line)
-            return Unreadable(shown, f"it is not UTF-8 at byte {error.start}", line)
-        if "\0" in text:
-            return Unreadable(shown, "it is a binary file")
-        if sum(raw.count(mark) for mark in _UTF_7) > 1:
-            return Unreadable(shown, "it is UTF-7, which neither a shell nor Python reads")
-        return Text(shown, file, text.replace("\r\n", "\n"))
+
+def decoded(shown: str, file: Path, raw: bytes) -> Text | Unreadable:
+    """Give the text of a file by its bytes, or why it has none."""
+    encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8-sig")
+    if encoding == "utf-8-sig" and b"\0" in raw:
+        return Unreadable(shown, "it is a binary file")
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        if encoding != "utf-8-sig":
+            return Unreadable(shown, f"it begins like {encoding.upper()}, and is not", line)
+        return Unreadable(shown, f"it is not UTF-8 at byte {error.start}", line)
+    if "\0" in text:
+        return Unreadable(shown, "it is a binary file")
+    if sum(raw.count(mark) for mark in _UTF_7) > 1:
+        return Unreadable(shown, "it is UTF-7, which neither a shell nor Python reads")
+    return Text(shown, file, text.replace("\r\n", "\n"))
 
 
 def _resolved(text: str) -> str | None:
