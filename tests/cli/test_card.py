@@ -418,3 +418,21 @@ def test_what_a_baseline_holds_does_not_stop_a_launch(meshlint: CommandLine) -> 
     meshlint("baseline", "write", *PINS)
     run = meshlint("card", *PINS, "--baseline", "meshlint-baseline.txt", "run.sh")
     assert (run.status, run.out[:4]) == (0, "GO  ")
+
+
+PROVIDER = """
+from megatron.bridge import AutoBridge
+
+def convert():
+    provider = AutoBridge.from_hf_pretrained("org/tiny").to_megatron_provider(load_weights=False)
+{more}    return provider.provide_distributed_model(wrap_with_ddp=False)
+
+convert()
+"""
+
+
+@pytest.mark.parametrize(("more", "length"), [("", None), ("    provider.seq_length = 2048\n", 2048)])
+def test_the_length_of_a_hub_model_is_its_own(meshlint: CommandLine, more: str, length: int | None) -> None:
+    Path("convert.py").write_text(PROVIDER.format(more=more))
+    (one,) = roles(meshlint, "convert.py", pins=())
+    assert one["length"]["value"] == length

@@ -192,7 +192,7 @@ def recipe() -> ConfigContainer:
     )
     assert data(launch, "@model_id") == "org/name"
     assert line(launch, "@model_id") == 8
-    assert data(launch, "@num_layers") == "?"
+    assert (data(launch, "@num_layers"), data(launch, "@seq_length")) == ("?", "?")
     assert data(launch, CP) == "-"
 
 

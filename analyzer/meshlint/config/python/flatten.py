@@ -129,13 +129,19 @@ def _entries(entries: Map, prefix: str, order: int, found: list[Row], level: int
 
 @lru_cache(maxsize=256)
 def _shape(model: Leaf | Unknown) -> tuple[Row, ...]:
-    """Give the rows of a model's shape, unknown until a table or a config.json says more."""
+    """Give the rows of a model's shape, unknown until a table or a config.json says more.
+
+    The longest sequence is the model's own too (Megatron-Bridge v0.4.0 models/conversion/model_bridge.py:260), and
+    stands in neither.
+    """
     if isinstance(model, Leaf):
         reason = f"it comes from the config of the model {model.data!r}, whose shape is in no table"
     else:
         reason = f"it comes from a model that is not known: {model.reason}"
     unread = Unknown(reason, origins_of(model))
-    return (*(Row(0, f"@{name}", unread) for name in SHAPE_FIELDS), Row(0, "@model_id", model))
+    longest = Unknown("it is the max_position_embeddings of the model's own config", origins_of(model))
+    rows = (Row(0, f"@{name}", unread) for name in SHAPE_FIELDS)
+    return (*rows, Row(0, "@seq_length", longest), Row(0, "@model_id", model))
 
 
 @dataclass(slots=True, eq=False)
