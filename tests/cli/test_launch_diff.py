@@ -205,6 +205,32 @@ def test_launches_of_folders_are_paired_by_the_names_of_their_files(meshlint: Co
     ]
 
 
+def test_a_launch_that_is_gone_is_not_paired_with_one_that_is_new(meshlint: CommandLine) -> None:
+    for name, tp in (("a/same.sh", 2), ("a/gone.sh", 4), ("a/lost.sh", 2), ("b/same.sh", 2), ("b/new.sh", 8)):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(script(f"--tensor-model-parallel-size {tp}"))
+    found = compared(meshlint, "a", "b")
+    assert [pair["after"]["identity"] for pair in found["pairs"]] == ["b/same.sh::command 1"]
+    assert [one["path"] for one in found["only_before"]] == ["a/gone.sh", "a/lost.sh"]
+    assert [one["path"] for one in found["only_after"]] == ["b/new.sh"]
+
+
+def test_a_renamed_file_is_paired_launch_by_launch(meshlint: CommandLine) -> None:
+    for name in ("a/old.sh", "b/new.sh"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(script() + script("--context-parallel-size 2"))
+    assert len(compared(meshlint, "a", "b")["pairs"]) == 2
+
+
+def test_a_longer_sequence_that_fits_as_before_changes_no_pad(meshlint: CommandLine) -> None:
+    for name, length in (("a.sh", 4096), ("b.sh", 8192), ("c.sh", 4098)):
+        Path(name).write_text(script("--context-parallel-size 2", f"--seq-length {length}"))
+    (pair,) = compared(meshlint, "a.sh", "b.sh")["pairs"]
+    assert "seq_length" not in [row["what"] for row in pair["roles"][0]["meaning"]]
+    (pair,) = compared(meshlint, "a.sh", "c.sh")["pairs"]
+    assert [row["note"] for row in pair["roles"][0]["meaning"] if row["what"] == "seq_length"] == ["4098 does NOT FIT"]
+
+
 def test_the_named_config_is_paired_before_those_that_inherit_it(meshlint: CommandLine) -> None:
     policy = "policy: {model_name: Qwen/Qwen3-8B, megatron_cfg: {enabled: true, context_parallel_size: %d}}\n"
     for name, size in (("z_one", 1), ("z_two", 2)):

@@ -93,6 +93,7 @@ def test_each_kind_of_file(tmp_path: Path, name: str, text: str, library: str, e
 
 def test_what_pins_nothing(tmp_path: Path) -> None:
     files = {
+        "uv.lock": '[[package]]\nname = "megatron-bridge"\nversion = "0.0.0"\nsource = { editable = "bridge" }\n',
         "requirements.txt": "# megatron-core==0.10.0\nmegatron-core\ntorch ; sys_platform == 'never'\n",
         "pyproject.toml": '# "megatron-core==0.11.0"\nno-build-isolation-package = ["transformer-engine"]\n',
         "Dockerfile": "FROM python:3.12\nRUN pip install git+https://github.com/NVIDIA/Megatron-LM.git@main\n",

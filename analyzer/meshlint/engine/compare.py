@@ -74,6 +74,8 @@ def _paired(left: list[One], right: list[One]) -> tuple[list[tuple[One, One]], l
         return [(left[0], right[0])], [], []
     pairs: list[tuple[One, One]] = []
     for key in (_identity, _of_named, _of_file, _inner):
+        if key is _inner and not (_of_one_file(left) and _of_one_file(right)):
+            break  # `command 1` of one file has nothing to do with that of another among many
         others: dict[Key | None, list[One]] = {}
         for one in right:
             others.setdefault(key(one), []).append(one)
@@ -106,6 +108,10 @@ def _of_file(one: One) -> Key | None:
 def _inner(one: One) -> Key | None:
     """Give the name inside the file alone: `command 1`, a function."""
     return (one.launch.framework, _name(one)) if _name(one) else None
+
+
+def _of_one_file(ones: list[One]) -> bool:
+    return len({one.launch.place.path for one in ones}) == 1
 
 
 def _name(one: One) -> str:
@@ -364,7 +370,7 @@ def _pads(before: Line, after: Line, changed: bool) -> Iterator[Meaning]:
     mine, yours = ({pad.what: pad for pad in line[0].data or ()} for line in (before, after))
     for what in dict.fromkeys((*mine, *yours)):
         old, new = mine.get(what), yours.get(what)
-        if old != new:
+        if _pad(old) != _pad(new) or _fits(old) != _fits(new):
             yield Meaning(what, _pad(old), _pad(new), _stays(old, new, changed))
 
 
@@ -373,6 +379,10 @@ def _pad(pad: Pad | None) -> str:
         return "no multiple wanted"
     wanted = f"multiples of {pad.wanted} wanted ({pad.how})" if pad.wanted > 1 else "no multiple wanted"
     return wanted if pad.is_length else f"padded to multiples of {pad.given or 1}, {wanted}"
+
+
+def _fits(pad: Pad | None) -> bool:
+    return pad is None or pad.fits
 
 
 def _stays(old: Pad | None, new: Pad | None, changed: bool) -> str:

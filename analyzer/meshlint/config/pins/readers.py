@@ -176,7 +176,8 @@ def uv_lock(text: Text) -> Iterator[Pin]:
             name = library_of(line[7:].strip().strip('"'))
         elif line and name in LIBRARIES:
             version = line[10:].strip().strip('"').split("+", 1)[0]
-            yield pin(name, f"=={version}", text, number, 11, line[10:].strip(), "uv.lock")
+            if version.strip("0."):  # 0.0.0 stands for a version that only a build knows
+                yield pin(name, f"=={version}", text, number, 11, line[10:].strip(), "uv.lock")
             name = ""
 
 
