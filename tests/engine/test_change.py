@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -246,6 +247,32 @@ def test_what_a_diff_does_not_show_counts_as_new(checkout: Path, meshlint: Comma
     run = meshlint("check", "--diff-file", str(patch), "--format", "concise")
     assert [line.split(":")[0] for line in run.out.splitlines()] == ["old.sh"]
     assert "what was in `old.sh` before is not in the diff: its findings count as new" in run.err
+
+
+def test_files_are_those_beside_the_checkouts_own_folder(checkout: Path, meshlint: CommandLine) -> None:
+    (checkout.parent / "elsewhere").mkdir()
+    git(checkout, "config", "core.worktree", str(checkout.parent / "elsewhere"))
+    (checkout / "run.sh").write_text(script(FAULT))
+    run = meshlint("check", "--diff", "HEAD", "--format", "concise")
+    assert [line.split(":")[:2] for line in run.out.splitlines()] == [["run.sh", "11"]]
+
+
+@pytest.mark.parametrize("words", [("check", "--diff", "HEAD"), ("diff", "HEAD:run.sh", "run.sh")])
+def test_filters_of_a_submodule_are_not_run(checkout: Path, meshlint: CommandLine, words: tuple[str, ...]) -> None:
+    inner = checkout / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    (inner / "run.sh").write_text(script())
+    git(inner, "add", ".")
+    git(inner, "commit", "-q", "-m", "first")
+    git(checkout, "add", "inner")
+    git(checkout, "commit", "-q", "-m", "inner")
+    git(inner, "config", "filter.evil.clean", f"touch {checkout}/ran; cat")
+    (inner / ".git" / "info" / "attributes").write_text("*.sh filter=evil\n")
+    os.utime(inner / "run.sh", (1, 1))
+    (checkout / "run.sh").write_text(script(FAULT))
+    assert "HCP001" in meshlint(*words).out
+    assert not (checkout / "ran").exists()
 
 
 def test_filters_of_the_checkout_are_not_run(checkout: Path, meshlint: CommandLine) -> None:

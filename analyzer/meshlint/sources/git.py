@@ -66,7 +66,8 @@ def start_git(root: Path, *arguments: str) -> Running:
 
     if not all(_is_plain(root / name) for name in _READ_BY_GIT):
         return Running(None)
-    command = [*_READING, "-C", str(root), *arguments]
+    here = [f"--work-tree={root}"] if (root / ".git").exists() else []  # `core.worktree` may name any folder
+    command = [*_READING, "-C", str(root), *here, *arguments]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
     try:

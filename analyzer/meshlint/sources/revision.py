@@ -85,7 +85,7 @@ def revision(top: Path, word: str) -> Revision | None:
     plainly = unfiltered(top)
     if listed is None or plainly is None:
         return None
-    words = ("--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv")
+    words = ("--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty")
     changed = run_git(top, *plainly, "diff", *words, commit, "--")
     if changed is None:
         return None
