@@ -298,6 +298,30 @@ def test_nemo_rl_recomputes_only_with_its_switch() -> None:
     assert on.data("recompute_granularity") == "selective"
 
 
+def test_nemo_rl_trains_in_fp8_only_with_its_switch() -> None:
+    section = "policy__megatron_cfg__fp8_cfg__"
+    keys = {f"{section}fp8": "e4m3", f"{section}fp8_recipe": "blockwise", f"{section}fp8_param": True}
+    names = ("fp8", "fp8_recipe", "fp8_param_gather")
+    made = {"policy__megatron_cfg__enabled": True, **keys}
+    for off in ({}, {f"{section}enabled": False}):
+        assert [config(launch("nemo-rl", **made, **off)).data(name) for name in names] == [None, "delayed", False]
+    on = config(launch("nemo-rl", **made, **{f"{section}enabled": True}))
+    assert [on.data(name) for name in names] == ["e4m3", "blockwise", True]
+    other = config(launch("nemo-rl", **made, policy__megatron_cfg__model_overrides__fp8="hybrid"))
+    assert other.data("fp8") == "hybrid"
+
+
+def test_nemo_rl_counts_tokens_where_its_batches_are_cut() -> None:
+    keys = {
+        "policy__megatron_cfg__enabled": True,
+        "policy__sequence_packing__train_mb_tokens": 4096,
+        "policy__dynamic_batching__train_mb_tokens": 8192,
+    }
+    packed = config(launch("nemo-rl", **keys, policy__sequence_packing__enabled=True))
+    dynamic = config(launch("nemo-rl", **keys, policy__dynamic_batching__enabled=True))
+    assert (packed.data("max_tokens_per_gpu"), dynamic.data("max_tokens_per_gpu")) == (4096, 8192)
+
+
 def test_roll_workers() -> None:
     made = launch(
         "roll",

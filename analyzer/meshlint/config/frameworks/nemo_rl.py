@@ -108,6 +108,33 @@ def _recompute(config: EffectiveConfig, value: Value) -> Value:
     return derived_from("full", "activation_checkpointing recomputes all", switch) if given is None else given
 
 
+def _scaled(key: str, off: Data) -> Callable[[EffectiveConfig, Value], Value]:
+    """Amend what `fp8_cfg` gives: nothing of it counts without its `enabled` (v0.6.0 models/megatron/setup.py:502-507).
+
+    v0.4.0 models/policy/megatron_policy_worker.py:615 and v0.7.0 setup.py:871 have the same condition.
+    """
+
+    def amend(config: EffectiveConfig, value: Value) -> Value:
+        section = f"{config.role.prefix}fp8_cfg."
+        given, switch = config.launch.find(f"{section}{key}"), config.launch.find(f"{section}enabled")
+        if given is None or not set(given.origins) & set(value.origins):
+            return value
+        if switch is not None and switch.is_unknown:
+            return switch
+        if _on(config.launch, f"{section}enabled"):
+            return value
+        return derived_from(off, "fp8_cfg is not enabled", *(() if switch is None else (switch,)))
+
+    return amend
+
+
+def _most_tokens(config: EffectiveConfig, value: Value) -> Value:
+    """Amend the tokens of a micro-batch: those of dynamic batching, where samples are not packed (lm_policy.py:379)."""
+    if config.value("packed_sequences").data is not False or not config.value("dynamic_batch_size").data:
+        return value
+    return config.launch.find(f"{config.role.parent}dynamic_batching.train_mb_tokens") or value.with_data(None)
+
+
 def _ranks(config: EffectiveConfig) -> Value | None:
     """Derive the ranks of a role: the launch's are the policy's; teachers have their own (grpo.py:759-905)."""
     ranks = config.launch.world
@@ -186,5 +213,12 @@ FRAMEWORK = Framework(
     roles=roles,
     deciding=(("policy.megatron_cfg.enabled",),),
     habits=HABITS,
-    amend={**AMEND, "recompute_granularity": _recompute},
+    amend={
+        **AMEND,
+        "recompute_granularity": _recompute,
+        "fp8": _scaled("fp8", None),
+        "fp8_recipe": _scaled("fp8_recipe", "delayed"),
+        "fp8_param_gather": _scaled("fp8_param", False),
+        "max_tokens_per_gpu": _most_tokens,
+    },
 )
