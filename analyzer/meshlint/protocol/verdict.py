@@ -38,7 +38,8 @@ from meshlint.protocol.nones import MIDDLE, may_return_nones, nones
 from meshlint.protocol.pytests import is_test
 from meshlint.protocol.roots import Root, function_of, root_term, roots_of
 from meshlint.protocol.stages import STAGE_NAMES, Answer, Differ, Missing, ask, without_pipeline
-from meshlint.protocol.summary import Engine, Exhausted, asks_for_stages
+from meshlint.protocol.summary import Engine, Exhausted, asks_for_stages, seeds
+from meshlint.protocol.unbound import Unbound, unbound
 from meshlint.protocol.unfilled import Unfilled, makes_room, unfilled
 from meshlint.records import dataclass
 
@@ -274,7 +275,7 @@ class Verdicts:
                     if known is None or _depth(fault) < _depth(known.fault):
                         best[fault.key] = Found(root, term, fault)
         own = [Standing(*_place(found), self._told(found) if self._stands(found) else None) for found in best.values()]
-        own += [*self._size_guards(roots), *self._turns(roots), *self._unfilled(roots)]
+        own += [*self._size_guards(roots), *self._turns(roots), *self._unfilled(roots), *self._stranded(roots)]
         early = list(self._early(wanted))
         stages = [*early, *self._stages(roots, {standing.rank[1:] for standing in early})]
         return Part(own, stages, [], [*self.engine.notes, *self.notes])
@@ -509,6 +510,28 @@ class Verdicts:
         grade = (Severity.WARNING, Confidence.MEDIUM, Outcome.WRONG)
         fault = CodeFault("COL003", *grade, span, message, (), f"{name}|{','.join(found.keys)}|unfilled", name)
         return Standing((span, "unfilled"), (1, root.path, root.index), fault)
+
+    def _stranded(self, roots: list[Root]) -> Iterator[Standing]:
+        """Find events that a rank never comes to for want of a name that its own data did not set."""
+        for root in roots:
+            definition = self.engine.linker.definition(root.path, root.index)
+            for found in unbound(definition) if seeds(definition) else ():
+                ops = [op for op in walk(self._known(root)) if isinstance(op, Op) and _frame(op).path == root.path]
+                op = next((op for op in ops if found.line <= _frame(op).line <= definition.end_line), None)
+                if op is not None:
+                    yield self._without_name(root, found, op, definition.qualname)
+
+    def _without_name(self, root: Root, found: Unbound, op: Op, name: str) -> Standing:
+        message = (
+            f"`{found.name}` is set by the loop on line {found.loop} only where an element of `{found.sequence}` is "
+            f"not None: a rank that has none of them stops here, and the others wait in `{op.kind}` on line "
+            f"{_frame(op).line}."
+        )
+        span = Span(root.path, found.line, 1)
+        related = (Related(_frame(op), "where the others wait"),)
+        grade = (Severity.INFO, Confidence.MEDIUM, Outcome.HANG)
+        fault = CodeFault("COL005", *grade, span, message, related, f"{name}|{found.name}|unset", name)
+        return Standing((span, f"unset {found.name}"), (1, root.path, root.index), fault)
 
     def _turns(self, roots: list[Root]) -> Iterator[Standing]:
         """Find events that each rank makes in its own order, in loops of the function itself."""
