@@ -37,6 +37,17 @@ BODIES = (
 )
 TESTS = (f"    return {RANK} == 0", "    return True", "    return unknown.is_first()")
 NAMES = ("a", "b", "c", "d")
+INSIDE = (
+    ("(x)", "(x or 1)"),
+    (f"{RANK} == 0", "flag"),
+    ("return True", f"return {RANK} == 0"),
+    ("if flag", f"if {RANK} == 0"),
+    ("step_a(x", "step_b(x"),
+    ("step_c(x", "helper(x"),
+    ("self.on", f"{RANK} == 0"),
+    ("x):\n", "x, group=None):\n"),
+)
+"""What is put in the place of what inside of functions: the names of a file stay."""
 
 
 def judged(root: Path, folder: Path | None) -> Judgement:
@@ -67,14 +78,17 @@ def module(chance: random.Random, name: str) -> str:
 
 
 def edit(chance: random.Random, root: Path) -> None:
-    """Change one file: anew, by a line in front of it, by a function behind it, away, or back."""
+    """Change one file: anew, by a line in front of it, by a function behind it, inside of bodies, away, or back."""
     name = chance.choice(NAMES)
     file = root / f"{name}.py"
-    kind = chance.randrange(6)
+    kind = chance.randrange(9)
     if kind in (4, 5) and file.exists():
         added = chance.choice(("is_first", f"step_{name}", f"step_{chance.choice(NAMES)}1", "nowhere_else"))
         body = chance.choice(BODIES).format(callee=f"step_{chance.choice(NAMES)}")
         file.write_text(f"{file.read_text()}\n\ndef {added}(x=None, flag=None):\n{body}\n")
+    elif kind in (6, 7, 8) and file.exists():
+        old, new = chance.choice(INSIDE)
+        file.write_text(file.read_text().replace(old, new, chance.randint(1, 3)))
     elif kind == 0 and file.exists():
         file.unlink()
     elif kind == 1 and file.exists():
@@ -139,13 +153,13 @@ def test_callees_are_asked_for_again_where_a_new_name_may_be_meant(
 ) -> None:
     judged(tree, tmp_path / "cache")
     asked: set[str] = set()
-    real = Engine.callee
+    real = Engine.resolve
 
     def noting(self: Engine, path: str, definition: Definition, text: str) -> object:
         asked.add(Path(path).name)
         return real(self, path, definition, text)
 
-    monkeypatch.setattr(Engine, "callee", noting)
+    monkeypatch.setattr(Engine, "resolve", noting)
     (tree / "low.py").write_text((tree / "low.py").read_text() + f"\n\n{added}\n")
     judged(tree, tmp_path / "cache")
     assert asked == again

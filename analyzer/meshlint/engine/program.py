@@ -107,7 +107,7 @@ def _program(
         from meshlint.engine.program_verdicts import Verdicts, store_file
 
         memory = Verdicts(store_file(place, context.tree.root, rows), facts)
-    return Program(paths, facts, rows, _spread, memory)
+    return Program(paths, facts, rows, _spread, memory, {path: facts.head(path) for path in facts})
 
 
 def _spread(paths: Sequence[str], work: Callable[[Sequence[str], bool], Units]) -> list[Units]:

@@ -1,8 +1,9 @@
 """Facts of every Python file in scope: from the cache where a file is as it was, else read anew by several processes.
 
-The cache is one file for a tree: for each path the stamp of the file, the hash of its text and its facts as bytes. Only
-these bytes cross between processes; trees of syntax are dropped where they were made. A pack that is broken, or from
-another version of meshlint or Python, counts as none.
+The cache is one pack for a tree: for each path the stamp of the file, the hash of its text, its facts as bytes and
+their head. A few files that changed since are kept beside it (`.changed`), so that a run after one edit does not write
+the pack again. Only bytes and heads cross between processes; trees of syntax are dropped where they were made. A pack
+that is broken, or from another version of meshlint or Python, counts as none.
 """
 
 from __future__ import annotations
@@ -14,25 +15,28 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Any
 
 from meshlint.config.surface import Context
 from meshlint.engine import split
 from meshlint.engine.cache import RACY, keep
 from meshlint.engine.gather import Tick
 from meshlint.protocol import facts as reading
+from meshlint.protocol import forwarding, heads, stages, summary, verdict
 from meshlint.protocol.facts import FileFacts, read
+from meshlint.protocol.heads import Head
 from meshlint.records import dataclass
 from meshlint.sources.tree import Tree, Unreadable
 
-MARK = b"meshlint facts 1\n"
+MARK = b"meshlint facts 2\n"
 KEPT = 8
 """Packs kept; the oldest go first."""
 MAX_BYTES = 512 * 1024 * 1024
+MAX_CHANGED = 64
+"""Files kept beside a pack; with more it is written anew."""
 
 Stamp = tuple[int, ...]
-Row = tuple[Stamp, str, bytes]
-"""The stamp of a file (empty: do not trust it), the hash of its text, and its facts."""
+Row = tuple[Stamp, str, "bytes | memoryview", heads.Row]
+"""The stamp of a file (empty: do not trust it), the hash of its text, its facts, and their head."""
 
 
 @dataclass(slots=True)
@@ -41,6 +45,7 @@ class Facts(Mapping[str, FileFacts]):
 
     rows: dict[str, Row]
     _decoded: dict[str, FileFacts] = field(default_factory=dict)
+    _heads: dict[str, Head] = field(default_factory=dict)
 
     def __getitem__(self, path: str) -> FileFacts:
         known = self._decoded.get(path)
@@ -57,12 +62,33 @@ class Facts(Mapping[str, FileFacts]):
     def __contains__(self, path: object) -> bool:
         return path in self.rows
 
+    def head(self, path: str) -> Head:
+        """Give what is known of a file without its bodies, without decoding them."""
+        known = self._heads.get(path)
+        if known is None:
+            known = self._heads[path] = Head(*self.rows[path][3])
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """What is kept of a tree: the rows of its pack, its checksum, and the rows of files that changed since."""
+
+    rows: dict[str, Row] = field(default_factory=dict)
+    mark: bytes = b""
+    changed: dict[str, Row] = field(default_factory=dict)
+
+    def known(self) -> dict[str, Row]:
+        """Give every row that is known."""
+        return {**self.rows, **self.changed}
+
 
 def facts_of_files(paths: Sequence[str], context: Context, folder: Path | None, tick: Tick | None = None) -> Facts:
     """Give the facts of the files that can be read, in the order of the paths; `folder` holds the cache, if any."""
     began = time.time()
     pack = None if folder is None else _pack(folder, context.tree)
-    known = {} if pack is None else load(pack)
+    kept = Pack() if pack is None else load(pack)
+    known = kept.known()
     stamps = {path: stamp for path in paths if (stamp := _stamp(context.tree, path)) is not None}
     fresh = [
         path
@@ -75,8 +101,16 @@ def facts_of_files(paths: Sequence[str], context: Context, folder: Path | None, 
         if path in rows:
             rows[path] = (_trusted(stamps[path], began), *rows[path][1:])
     if pack is not None and not context.tree.replaced and (fresh or rows.keys() != known.keys()):
-        store(pack, rows)
+        _keep(pack, kept, rows, {*kept.changed, *fresh})
     return Facts(rows)
+
+
+def _keep(pack: Path, kept: Pack, rows: dict[str, Row], changed: set[str]) -> None:
+    """Keep the rows of files that changed beside the pack where they are few, else write the pack anew."""
+    if not kept.mark or rows.keys() != kept.rows.keys() or len(changed) > MAX_CHANGED:
+        store(pack, rows)
+    else:
+        store_changed(pack, kept.mark, {path: rows[path] for path in sorted(changed) if path in rows})
 
 
 def _read(fresh: list[str], known: Mapping[str, Row], context: Context, tick: Tick | None) -> dict[str, Row]:
@@ -106,8 +140,10 @@ def _row(tree: Tree, path: str, known: Row | None) -> Row | None:
         return None
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     if known is not None and known[1] == digest:
-        return known
-    return ((), digest, read(path, text).dump())
+        return (known[0], digest, bytes(known[2]), known[3])
+    facts = read(path, text)
+    blob = facts.dump()
+    return ((), digest, blob, heads.row_of(heads.head_of(facts)))
 
 
 def _stamp(tree: Tree, path: str) -> Stamp | None:
@@ -126,32 +162,65 @@ def _trusted(stamp: Stamp, began: float) -> Stamp:
 
 def _pack(folder: Path, tree: Tree) -> Path:
     """Give the file of a tree's pack: what lowers files, and for which Python, is part of its name."""
-    own = Path(reading.__file__).stat()
-    parts = (sys.version, str(own.st_mtime_ns), str(own.st_size), str(tree.root))
+    own = [Path(module.__file__ or "").stat() for module in (reading, heads, stages, summary, verdict, forwarding)]
+    parts = (sys.version, *(f"{one.st_mtime_ns} {one.st_size}" for one in own), str(tree.root))
     name = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:40]
     return folder / f"{name}.facts"
 
 
-def load(pack: Path) -> dict[str, Row]:
-    """Read a pack; empty where there is none that is whole."""
+def load(pack: Path) -> Pack:
+    """Read a pack and what is kept beside it; empty where there is none that is whole."""
+    body, mark = _whole(pack)
+    if not mark:
+        return Pack()
+    size = int.from_bytes(body[:SIZE], "little")
+    head: dict[str, tuple[Stamp, str, int, heads.Row]] = marshal.loads(body[SIZE : SIZE + size])
+    rows: dict[str, Row] = {}
+    start = SIZE + size
+    for path, (stamp, digest, length, said) in head.items():
+        rows[path] = (stamp, digest, body[start : start + length], said)
+        start += length
+    beside, checked = _whole(_beside(pack))
+    if not checked or beside[: len(mark)] != mark:
+        return Pack(rows, mark)
+    return Pack(rows, mark, marshal.loads(beside[len(mark) :]))
+
+
+SIZE = 8
+"""Bytes that say how long the head of a pack is: all of it but the facts."""
+
+
+def _whole(file: Path) -> tuple[memoryview, bytes]:
+    """Give what a file holds and its checksum; nothing where it is not whole."""
     try:
-        if pack.stat().st_size > MAX_BYTES:
-            return {}
-        data = pack.read_bytes()
+        data = file.read_bytes() if file.stat().st_size <= MAX_BYTES else b""
     except OSError:
-        return {}
+        data = b""
     start = len(MARK) + 32
-    body = memoryview(data)[start:]
-    if not data.startswith(MARK) or hashlib.sha256(body).digest() != data[len(MARK) : start]:
-        return {}
-    found: dict[str, Row] = marshal.loads(body)
-    return found
+    body, mark = memoryview(data)[start:], data[len(MARK) : start]
+    if not data.startswith(MARK) or hashlib.sha256(body).digest() != mark:
+        return memoryview(b""), b""
+    return body, mark
 
 
-def store(pack: Path, rows: Mapping[str, Any]) -> None:
+def _beside(pack: Path) -> Path:
+    return pack.with_suffix(".changed")
+
+
+def store(pack: Path, rows: Mapping[str, Row]) -> None:
     """Keep a pack; whatever goes wrong is nobody's business."""
+    head = marshal.dumps({path: (row[0], row[1], len(row[2]), row[3]) for path, row in rows.items()})
+    _store(pack, b"".join((len(head).to_bytes(SIZE, "little"), head, *(row[2] for row in rows.values()))))
+
+
+def store_changed(pack: Path, mark: bytes, rows: Mapping[str, Row]) -> None:
+    """Keep the rows of files that changed since a pack was written, which `mark` is the checksum of."""
+    plain = {path: (*row[:2], bytes(row[2]), row[3]) for path, row in rows.items()}
+    _store(_beside(pack), mark + marshal.dumps(plain))
+
+
+def _store(file: Path, body: bytes) -> None:
     try:
-        body = marshal.dumps(dict(rows))
-        keep(pack, MARK + hashlib.sha256(body).digest() + body, KEPT)
+        keep(file, MARK + hashlib.sha256(body).digest() + body, KEPT)
     except (OSError, ValueError):
         return

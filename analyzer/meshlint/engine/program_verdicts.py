@@ -10,25 +10,25 @@ import hashlib
 import marshal
 import sys
 from array import array
-from collections.abc import Iterable, Sequence
-from dataclasses import field, fields
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import field, fields, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from meshlint.engine.cache import code_stamps, keep
 from meshlint.engine.program_facts import Facts
-from meshlint.engine.program_links import Link, holding, links_of
+from meshlint.engine.program_links import Holding, Link, Place, holding, touched
 from meshlint.finding import Confidence, Outcome, Related, Severity
 from meshlint.place import Span
 from meshlint.protocol.cone import Answers, Question
 from meshlint.protocol.roots import in_a_thread
 from meshlint.protocol.stages import without_pipeline
 from meshlint.protocol.summary import Engine
-from meshlint.protocol.verdict import CodeFault, Part, Standing, Units, building_keys
+from meshlint.protocol.verdict import CodeFault, Part, Standing, Switched, Units, building_keys
 from meshlint.records import dataclass
 
-MARK = b"meshlint verdicts 2\n"
+MARK = b"meshlint verdicts 3\n"
 KEPT = 8
 """Stores kept; the oldest go first."""
 MAX_BYTES = 256 * 1024 * 1024
@@ -39,14 +39,28 @@ _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Span, Related, 
 _ENUMS: dict[str, type[Enum]] = {kind.__name__: kind for kind in (Severity, Confidence, Outcome)}
 
 
+Numbers = bytes
+"""Numbers of questions, as the bytes of an array."""
+
+
 @dataclass(slots=True)
 class Store:
-    """What is known of a tree: hashes of files, questions with answers, and parts with the questions they rest on."""
+    """What is known of a tree, by path: hashes of files, parts, what callers leave out, who calls whom.
+
+    Parts and the rest name the questions that they rest on by their place among all questions, of which the answers
+    are kept as hashes. `below` and `bears` are the linker's tables of subclasses and of methods by name.
+    """
 
     digests: dict[str, str] = field(default_factory=dict)
-    answers: dict[Question, bytes] = field(default_factory=dict)
-    units: dict[str, tuple[list[Question], Any]] = field(default_factory=dict)
+    questions: list[Question] = field(default_factory=list)
+    answers: list[bytes] = field(default_factory=list)
+    units: dict[str, tuple[Numbers, Any]] = field(default_factory=dict)
+    switched: dict[str, tuple[Numbers, Any]] = field(default_factory=dict)
     links: dict[str, Link] = field(default_factory=dict)
+    below: dict[Place, list[Place]] | None = None
+    bears: dict[str, list[Place]] | None = None
+    needed: int = 0
+    """How many questions there were when those that nothing rests on were last left out."""
 
 
 @dataclass(slots=True)
@@ -56,95 +70,208 @@ class Verdicts:
     file: Path
     facts: Facts
     _store: Store = field(default_factory=Store)
-    _standing: dict[str, tuple[list[Question], Any]] = field(default_factory=dict)
-    _answers: dict[Question, bytes] = field(default_factory=dict)
+    _holding: Holding | None = None
+    _wrong: frozenset[int] = frozenset()
+    """The questions that have another answer now."""
+    _standing: dict[str, tuple[Numbers, Any]] = field(default_factory=dict)
+    _left_out: dict[str, tuple[Numbers, Any]] = field(default_factory=dict)
 
     def link(self, engine: Engine) -> None:
         """Give the engine what is known of who calls whom, as far as it still holds."""
-        self._store = load(self.file)
-        engine.edges.update(holding(self._store.links, self._store.digests, self.facts))
+        store = self._store = load(self.file)
+        held = self._holding = holding(store.links, store.digests, self.facts)
+        if held is None:
+            return
+        engine.edges.update({path: link[2] for path, link in store.links.items() if path not in held.changed})
+        engine.linker.remember(store.below, store.bears)
 
     def standing(self, engine: Engine, paths: Sequence[str]) -> dict[str, Part]:
         """Give the parts of those files whose verdicts rest on nothing that has changed."""
-        judge = _Now(self._store, self.facts, answers_of(engine, self.facts))
-        wanted = set(paths)
-        found: dict[str, Part] = {}
-        for path, (questions, part) in self._store.units.items():
-            if path in wanted and all(judge.same(question) for question in questions):
-                self._standing[path] = (questions, part)
-                found[path] = made(part)
-        self._answers = judge.known()
-        return found
+        self._wrong = self._changed_answers(engine)
+        self._standing = self._kept(self._store.units)
+        return {path: made(self._standing[path][1]) for path in paths if path in self._standing}
 
-    def keep(self, engine: Engine, paths: Sequence[str], found: Sequence[Units]) -> None:
-        """Keep what was found for the files that were judged; forget those that are not among the paths."""
+    def switched(self, engine: Engine) -> tuple[list[CodeFault], list[str]]:
+        """Give what callers leave out that rests on nothing that has changed, and the files to look through again."""
+        self._left_out = self._kept(self._store.switched)
+        faults = [fault for _, kept in self._left_out.values() for fault in made(kept)]
+        return faults, [path for path in self.facts.rows if path not in self._left_out]
+
+    def _kept(self, table: dict[str, tuple[Numbers, Any]]) -> dict[str, tuple[Numbers, Any]]:
+        """Give the entries that still stand."""
+        rows, digests = self.facts.rows, self._store.digests
+        same = {path for path in table if path in rows and rows[path][1] == digests.get(path)}
+        return {p: entry for p, entry in table.items() if p in same and self._wrong.isdisjoint(_numbers(entry[0]))}
+
+    def _changed_answers(self, engine: Engine) -> frozenset[int]:
+        """Give the numbers of the questions whose answers are others than before."""
+        store, now = self._store, answers_of(engine, self.facts)
+        held = self._holding
+        if held is not None and not held.changed:
+            return frozenset()
+        doubt = _everything(store, self.facts) if held is None else _doubts(store, held, engine, self.facts)
+        return frozenset(
+            number
+            for number, question in enumerate(store.questions)
+            if question[0] != NOTE and doubt(question) and now(question) != store.answers[number]
+        )
+
+    def keep(self, engine: Engine, found: Sequence[Units], switched: Switched) -> None:
+        """Keep what was found; forget what does not stand any more."""
+        store = self._store
         digests = {path: row[1] for path, row in self.facts.rows.items()}
-        if not found and self._standing.keys() == self._store.units.keys() and digests == self._store.digests:
+        whole = self._standing.keys() == store.units.keys() and self._left_out.keys() == store.switched.keys()
+        if not found and not switched.faults and whole and digests == store.digests:
             return
-        units = dict(self._standing)
+        ledger = _Ledger(store.questions, store.answers, answers_of(engine, self.facts), self._wrong)
+        units, left_out = dict(self._standing), dict(self._left_out)
         for one in found:
             for path, part in one.parts.items():
-                try:
-                    units[path] = ([one.questions[number] for number in sorted(one.asked[path])], plain(part))
-                except TypeError:
-                    continue
-        now = answers_of(engine, self.facts)
-        asked = {question for questions, _ in units.values() for question in questions}
-        answers = {question: self._answers.get(question) or now(question) for question in asked}
-        links = links_of(engine.edges, self._store.links, self._store.digests, self.facts)
-        save(self.file, Store(digests, answers, {path: units[path] for path in paths if path in units}, links))
+                ledger.enter(units, path, part, one.questions, one.asked[path])
+        for path, faults in switched.faults.items():
+            ledger.enter(left_out, path, faults, switched.questions, switched.asked[path])
+        heads = {path: self.facts.head(path) for path in self.facts.rows}
+        links = {path: (heads[path].outline, heads[path].classes, engine.edges[path]) for path in heads}
+        below, bears = engine.linker.tables()
+        new = Store(digests, ledger.questions, ledger.answers, units, left_out, links, below, bears, store.needed)
+        save(self.file, new if self._holding is not None and len(new.questions) < 2 * new.needed else pruned(new))
 
 
 @dataclass(slots=True)
-class _Now:
-    """Compares answers with those of now, each once."""
+class _Ledger:
+    """The questions and answers of a store, to which new ones are added."""
 
-    store: Store
-    facts: Facts
-    answers: Answers
-    _same: dict[Question, bool] = field(default_factory=dict)
-    _untouched: bool = field(init=False)
+    questions: list[Question]
+    answers: list[bytes]
+    now: Answers
+    wrong: frozenset[int]
+    _numbers: dict[Question, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """See whether anything changed at all."""
-        rows = self.facts.rows
-        self._untouched = {path: row[1] for path, row in rows.items()} == self.store.digests
+        """Number the questions; give those that have another answer now the new one."""
+        self._numbers = {question: number for number, question in enumerate(self.questions)}
+        for number in sorted(self.wrong):
+            self.answers[number] = self.now(self.questions[number])
 
-    def same(self, question: Question) -> bool:
-        """Say whether a question has the answer that it had."""
-        if self._untouched:
+    def enter(
+        self,
+        table: dict[str, tuple[Numbers, Any]],
+        path: str,
+        value: Any,
+        questions: Sequence[Question],
+        asked: set[int],
+    ) -> None:
+        """Enter something that was found, if it has a plain form."""
+        try:
+            kept = plain(value)
+        except TypeError:
+            return
+        table[path] = (array("I", [self._number(questions[number]) for number in sorted(asked)]).tobytes(), kept)
+
+    def _number(self, question: Question) -> int:
+        number = self._numbers.get(question)
+        if number is None:
+            number = self._numbers[question] = len(self.questions)
+            self.questions.append(question)
+            self.answers.append(self.now(question))
+        return number
+
+
+def _numbers(data: Numbers) -> array[int]:
+    numbers = array("I")
+    numbers.frombytes(data)
+    return numbers
+
+
+def pruned(store: Store) -> Store:
+    """Leave out the questions that nothing rests on."""
+    tables = (store.units, store.switched)
+    used = sorted({number for table in tables for data, _ in table.values() for number in _numbers(data)})
+    places = {number: place for place, number in enumerate(used)}
+    for table in tables:
+        for path, (data, value) in table.items():
+            table[path] = (array("I", [places[number] for number in _numbers(data)]).tobytes(), value)
+    questions = [store.questions[number] for number in used]
+    answers = [store.answers[number] for number in used]
+    return replace(store, questions=questions, answers=answers, needed=len(used))
+
+
+Doubt = Callable[[Question], bool]
+"""Says whether a question may have another answer than before, so that it must be asked again."""
+
+
+def _everything(store: Store, facts: Facts) -> Doubt:
+    """Doubt every question, but those about the text of one file that did not change."""
+    same = {path for path, row in facts.rows.items() if store.digests.get(path) == row[1]}
+    return lambda question: not (question[0] in _OF_ONE_FILE and question[1] in same)
+
+
+def _doubts(store: Store, held: Holding, engine: Engine, facts: Facts) -> Doubt:
+    """Doubt what can hang on the files that changed, where names mean what they meant; see `program_links`."""
+    engine.bits("", 0)
+    near = touched(
+        {path: store.links[path][2] for path in held.changed}, {path: engine.edges[path] for path in held.changed}
+    )
+    classes = _changed_classes(store, held, facts)
+
+    def doubt(question: Question) -> bool:
+        kind, path = question[0], question[3 if question[0] == "attribute" else 1]
+        if kind in ("below", "bears"):
+            return False
+        if kind == "all" or path in held.changed:
             return True
-        known = self._same.get(question)
-        if known is None:
-            known = self._same[question] = self._is_same(question)
-        return known
+        if kind == "reaches":
+            return near.calls
+        if kind in ("callers", "thread"):
+            return question[1:] in (near.called if kind == "callers" else near.handed)
+        if kind == "class":
+            return classes is None or question[1:] in classes
+        return bool(held.names) and kind not in _OF_ONE_FILE and _says(question, held.names)
 
-    def _is_same(self, question: Question) -> bool:
-        if question[0] in _OF_ONE_FILE and self._alike(question[1]):
-            return True
-        return question[0] == NOTE or self.answers(question) == self.store.answers.get(question)
+    return doubt
 
-    def _alike(self, path: str) -> bool:
-        row = self.facts.rows.get(path)
-        return row is not None and self.store.digests.get(path) == row[1]
 
-    def known(self) -> dict[Question, bytes]:
-        """Give the answers that are known to hold."""
-        answers = self.store.answers
-        return answers if self._untouched else {asked: answers[asked] for asked, same in self._same.items() if same}
+def _changed_classes(store: Store, held: Holding, facts: Facts) -> set[Place] | None:
+    """Give the classes that are not as they were, and those below them; None where that is not known."""
+    changed = {
+        (path, index)
+        for path in held.changed
+        for index, (old, new) in enumerate(zip(store.links[path][1], facts.head(path).classes, strict=True))
+        if old != new
+    }
+    if changed and store.below is None:
+        return None
+    return changed | {child for key in changed for child in (store.below or {}).get(key, ())}
+
+
+def _says(question: Question, names: frozenset[str]) -> bool:
+    """Say whether one of some names is a part of what a question asks for."""
+    kind, asked = question[0], question[-1]
+    if kind in ("name", "attribute"):
+        return asked in names
+    if kind == "callee":
+        return not names.isdisjoint(asked.lstrip("&").split("."))
+    return not names.isdisjoint(_words(asked))
+
+
+def _words(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from value.split(".")
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _words(part)
 
 
 def answers_of(engine: Engine, facts: Facts) -> Answers:
     """Answer questions about the program as it is."""
 
     def of_all(what: str) -> object:
-        gather = building_keys if what == "building" else without_pipeline
-        return sorted(gather(facts.values()))
+        return sorted(engine.of_all(what, building_keys if what == "building" else without_pipeline))
 
     def thread(path: str, index: int) -> bool:
         return in_a_thread(engine, path, engine.linker.definition(path, index))
 
-    return Answers(engine, lambda path: facts.rows[path][2], of_all, thread)
+    return Answers(engine, facts.head, lambda path: facts.rows[path][1], of_all, thread)
 
 
 def store_file(folder: Path, root: Path, models: Iterable[object]) -> Path:
@@ -166,24 +293,13 @@ def load(file: Path) -> Store:
     body = memoryview(data)[start:]
     if not data.startswith(MARK) or hashlib.sha256(body).digest() != data[len(MARK) : start]:
         return Store()
-    digests, questions, answers, units, links = marshal.loads(body)
-    store = Store(digests, dict(zip(questions, answers, strict=True)), {}, links)
-    for path, (numbers, part) in units.items():
-        asked = array("I")
-        asked.frombytes(numbers)
-        store.units[path] = ([questions[number] for number in asked], part)
-    return store
+    return Store(*marshal.loads(body))
 
 
 def save(file: Path, store: Store) -> None:
     """Write a store; whatever goes wrong is nobody's business."""
-    numbers = {question: number for number, question in enumerate(store.answers)}
-    units = {
-        path: (array("I", (numbers[question] for question in questions)).tobytes(), part)
-        for path, (questions, part) in store.units.items()
-    }
     try:
-        body = marshal.dumps((store.digests, list(store.answers), list(store.answers.values()), units, store.links))
+        body = marshal.dumps(tuple(getattr(store, item.name) for item in fields(store)))
         keep(file, MARK + hashlib.sha256(body).digest() + body, KEPT)
     except (OSError, ValueError):
         return

@@ -7,7 +7,6 @@ questions are the same. A name that stands for nothing is a question too, so tha
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Callable
 from dataclasses import field
 from hashlib import blake2b
@@ -18,6 +17,7 @@ from meshlint.protocol.link import Linker, Target, function_at
 from meshlint.records import dataclass
 
 if TYPE_CHECKING:
+    from meshlint.protocol.heads import Head
     from meshlint.protocol.summary import Engine
 
 T = TypeVar("T")
@@ -153,14 +153,14 @@ class ConeLinker(Linker):
 class Answers:
     """Answers questions about one program, each as a short hash.
 
-    `dump` gives the facts of a file as bytes, `of_all` a fact that is gathered from all files.
+    `head` gives the head of a file and `digest` the hash of its text; `of_all` is what is gathered from all files.
     """
 
     engine: Engine
-    dump: Callable[[str], bytes]
+    head: Callable[[str], Head]
+    digest: Callable[[str], str]
     of_all: Callable[[str], object]
     in_a_thread: Callable[[str, int], bool]
-    _bodies: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
     _classes: dict[tuple[str, int], bytes] = field(default_factory=dict)
 
     def __call__(self, question: Question) -> bytes:
@@ -173,7 +173,7 @@ class Answers:
     def _hashed(self, question: Question) -> bytes:
         kind = question[0]
         if kind == "body":
-            return self._body(question[1], question[2])
+            return self.head(question[1]).bodies[question[2]]
         if kind == "class":
             return self._class((question[1], question[2]))
         return _hash(self._answer(kind, question[1:]))
@@ -204,20 +204,17 @@ class Answers:
             found = function_at(linker, *rest)
             return found and (found.index, found.qualname, found.line, found.end_line)
         if kind == "file":
-            return self.dump(rest[0])
+            return self.digest(rest[0])
+        if kind == "callee":
+            entry, targets = self.engine.callee(rest[0], linker.files[rest[0]].definitions[rest[1]], rest[2])
+            return (None if entry is None else entry.names, targets)
         return self.of_all(rest[0])
-
-    def _body(self, path: str, index: int) -> bytes:
-        if path not in self._bodies:
-            rows = marshal.loads(self.dump(path))[2]
-            self._bodies[path] = tuple(_hash(row) for row in rows)
-        return self._bodies[path][index]
 
     def _class(self, key: tuple[str, int]) -> bytes:
         if key not in self._classes:
             linker = self.engine.linker
             order = linker.mro(key)
-            self._classes[key] = _hash([(one, linker.klass(one)) for one in order])
+            self._classes[key] = _hash([(one, self.head(one[0]).classes[one[1]]) for one in order])
         return self._classes[key]
 
 

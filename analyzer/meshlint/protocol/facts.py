@@ -187,7 +187,7 @@ class FileFacts:
         return marshal.dumps(_plain(self))
 
     @staticmethod
-    def load(blob: bytes) -> FileFacts:
+    def load(blob: bytes | memoryview) -> FileFacts:
         """Read what `dump` wrote."""
         path, imports, definitions, classes, assigns, note = marshal.loads(blob)
         return FileFacts(

@@ -81,13 +81,18 @@ def _divisors(node: object) -> Iterator[Node]:
             yield from _divisors(part)
 
 
+def optional_groups(definition: Definition) -> tuple[str, ...]:
+    """Give the parameters that are groups and may be left out."""
+    names = group_parameters(definition)
+    return tuple(p.name for p in definition.params if p.name in names and p.default == ("C", None))
+
+
 def switched_off(engine: Engine, path: str, definition: Definition) -> Iterator[Omitted]:
     """Give the callers that leave out a group without which a function makes no collective, where another gives it."""
-    optional = [p for p in definition.params if p.name in group_parameters(definition) and p.default == ("C", None)]
-    for param in optional:
-        if not any(_guards(engine, path, definition, node, param.name) for node in definition.body):
+    for name in optional_groups(definition):
+        if not any(_guards(engine, path, definition, node, name) for node in definition.body):
             continue
-        if _agrees_elsewhere(engine, path, definition, param.name):
+        if _agrees_elsewhere(engine, path, definition, name):
             continue
         with_it: list[tuple[str, Definition, Node]] = []
         without: list[tuple[str, Definition, Node]] = []
@@ -95,18 +100,18 @@ def switched_off(engine: Engine, path: str, definition: Definition) -> Iterator[
             caller = engine.linker.definition(caller_path, index)
             for call in calls(caller.body):
                 if (path, definition.index) in engine.callee(caller_path, caller, dotted(call[1]))[1]:
-                    side = with_it if _gives(definition, param.name, call) else without
+                    side = with_it if _gives(definition, name, call) else without
                     side.append((caller_path, caller, call))
         if with_it:
             other = _span(with_it[0][0], with_it[0][2])
-            named = {name for _, _, call in with_it for name in _given_names(definition, param.name, call)}
-            dims = _dims_of(param.name) or next((found for found in map(_dims_of, sorted(named)) if found), ())
+            named = {given for _, _, call in with_it for given in _given_names(definition, name, call)}
+            dims = _dims_of(name) or next((found for found in map(_dims_of, sorted(named)) if found), ())
             for caller_path, caller, call in without:
                 if not _at_hand(engine, caller_path, caller, named, dims):
                     continue
                 if _pinned(engine, caller_path, caller, caller.body, call, dims):
                     continue
-                yield Omitted(_span(caller_path, call), caller.qualname, param.name, definition.name, other)
+                yield Omitted(_span(caller_path, call), caller.qualname, name, definition.name, other)
 
 
 def _agrees_elsewhere(engine: Engine, path: str, definition: Definition, name: str) -> bool:
@@ -146,6 +151,7 @@ def _at_hand(engine: Engine, path: str, caller: Definition, named: set[str], dim
 
     A method's module counts by what stands outside of classes and functions.
     """
+    engine.linker.note("file", path)
     facts = engine.linker.files[path]
     if caller.owner >= 0:
         near = [d for d in facts.definitions if d.owner == caller.owner or d.index == 0]

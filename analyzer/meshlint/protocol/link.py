@@ -71,6 +71,20 @@ class Linker:
             for start in range(len(parts)):
                 self._suffixes.setdefault(".".join(parts[start:]), []).append(path)
 
+    def tables(
+        self,
+    ) -> tuple[dict[tuple[str, int], list[tuple[str, int]]] | None, dict[str, list[tuple[str, int]]] | None]:
+        """Give the subclasses of all classes and the methods by name, as far as they were worked out."""
+        return self._children, self._methods
+
+    def remember(
+        self,
+        children: dict[tuple[str, int], list[tuple[str, int]]] | None,
+        methods: dict[str, list[tuple[str, int]]] | None,
+    ) -> None:
+        """Take what `tables` gave for the same classes."""
+        self._children, self._methods = children, methods
+
     # -- what is asked, for `meshlint.protocol.cone`: nothing is written down here --------------------------------
 
     def begin(self) -> Any:

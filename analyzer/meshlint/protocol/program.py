@@ -11,10 +11,11 @@ from meshlint.models.entry import Entry, from_settings
 from meshlint.models.registry import Models
 from meshlint.protocol.cone import ConeLinker
 from meshlint.protocol.facts import FileFacts, read
+from meshlint.protocol.heads import Head
 from meshlint.protocol.link import Linker
 from meshlint.protocol.pytests import is_test
 from meshlint.protocol.summary import Engine
-from meshlint.protocol.verdict import CodeFault, Part, Units, Verdicts, merged
+from meshlint.protocol.verdict import CodeFault, Part, Switched, Units, Verdicts, merged
 from meshlint.records import dataclass
 
 __all__ = ["CodeFault", "Program", "facts_of", "user_models"]
@@ -34,8 +35,11 @@ class Memory(Protocol):
     def standing(self, engine: Engine, paths: Sequence[str]) -> dict[str, Part]:
         """Give the parts of those files whose verdicts rest on nothing that has changed."""
 
-    def keep(self, engine: Engine, paths: Sequence[str], found: Sequence[Units]) -> None:
-        """Keep what was found for the files that were judged; forget those that are not among the paths."""
+    def switched(self, engine: Engine) -> tuple[list[CodeFault], list[str]]:
+        """Give what callers leave out as far as it stands, and the files whose callers must be looked at again."""
+
+    def keep(self, engine: Engine, found: Sequence[Units], switched: Switched) -> None:
+        """Keep what was found; forget what does not stand any more."""
 
 
 @dataclass(slots=True)
@@ -51,6 +55,8 @@ class Program:
     models: tuple[Entry, ...] = ()
     spread: Spread | None = None
     memory: Memory | None = None
+    heads: Mapping[str, Head] | None = None
+    """The heads of all files, if they are known."""
     _faults: tuple[CodeFault, ...] | None = None
     _notes: tuple[str, ...] = ()
 
@@ -59,13 +65,17 @@ class Program:
         if self._faults is None:
             parts = self._parts()
             self._faults = tuple(merged(parts))
-            notes = [f"{path}: {facts.note}" for path, facts in sorted(self.facts.items()) if facts.note]
+            said: Mapping[str, FileFacts | Head] = self.facts if self.heads is None else self.heads
+            told = ((path, one.note) for path, one in sorted(said.items(), key=lambda item: item[0]))
+            notes = [f"{path}: {note}" for path, note in told if note]
             self._notes = (*notes, *sorted({note for part in parts for note in part.notes}))
         return tuple(fault for fault in self._faults if not code or fault.code == code)
 
     def _parts(self) -> list[Part]:
         linker = Linker(self.facts) if self.memory is None else ConeLinker(self.facts)
         engine = Engine(linker, Models(self.models))
+        if self.heads is not None:
+            know(engine, self.heads)
         if self.memory is not None:
             self.memory.link(engine)
         paths = [path for path in self.files if path in self.facts and not is_test(path) and engine.concerns(path)]
@@ -76,17 +86,30 @@ class Program:
             return Verdicts(engine.afresh(), STANDARD).units(part)
 
         found = [] if not todo else [work(todo, True)] if self.spread is None else self.spread(todo, work)
+        stand, again = ([], list(self.facts)) if self.memory is None else self.memory.switched(engine)
+        switched = Verdicts(engine.afresh(), STANDARD).switched(path for path in again if self._switches(path))
         if self.memory is not None:
-            self.memory.keep(engine, paths, found)
+            self.memory.keep(engine, found, switched)
         parts = known | {path: part for units in found for path, part in units.parts.items()}
-        left_out = Verdicts(engine.afresh(), STANDARD).omitted(paths)
-        return [*(parts[path] for path in paths), Part(omitted=list(left_out))]
+        left_out = [*stand, *(fault for faults in switched.faults.values() for fault in faults)]
+        wanted = set(paths)
+        return [*(parts[path] for path in paths), Part(omitted=[f for f in left_out if f.span.path in wanted])]
+
+    def _switches(self, path: str) -> bool:
+        return self.heads is None or self.heads[path].switches
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Give what was not followed, and why; for `--verbose`."""
         self.faults()
         return self._notes
+
+
+def know(engine: Engine, heads: Mapping[str, Head]) -> None:
+    """Give an engine what the heads of all files say."""
+    engine.near = {path: head.near for path, head in heads.items()}
+    engine.gathered["building"] = frozenset(word for head in heads.values() for word in head.building)
+    engine.gathered["refused"] = frozenset(word for head in heads.values() for word in head.refused)
 
 
 def facts_of(texts: Iterable[tuple[str, str]]) -> dict[str, FileFacts]:

@@ -7,7 +7,7 @@ opaque and told in `notes`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import field, replace
 from itertools import repeat
@@ -22,7 +22,7 @@ from meshlint.models.entry import Entry
 from meshlint.models.registry import Models
 from meshlint.place import Span
 from meshlint.protocol.events import apply_model
-from meshlint.protocol.facts import COLLECTIVE, YIELD, Definition, Node, Param, dotted
+from meshlint.protocol.facts import COLLECTIVE, YIELD, Definition, FileFacts, Node, Param, dotted
 from meshlint.protocol.frame import Frame
 from meshlint.protocol.items import Goals, build
 from meshlint.protocol.link import Linker, Target
@@ -106,9 +106,15 @@ class Engine:
     """Gates with events on both sides, as they are written, in what was walked last."""
     edges: dict[str, tuple[Edge, ...]] = field(default_factory=dict)
     """What the definitions of each file may call, in their order; what is missing is worked out."""
+    near: dict[str, bool] = field(default_factory=dict)
+    """Whether a file's definitions show by themselves that it may hold something; what is missing is looked up."""
+    gathered: dict[str, frozenset[str]] = field(default_factory=dict)
+    """What is gathered from all files, by what it is; what is missing is gathered."""
     _callers: dict[tuple[str, int], list[tuple[str, int]]] = field(default_factory=dict)
     _domain: Domain | None = None
     _bits: dict[tuple[str, int], int] | None = None
+    _eventful: set[str] = field(default_factory=set)
+    """Files with a definition that can reach an event."""
     _callees: dict[tuple[str, str], tuple[Entry | None, list[tuple[str, int]]]] = field(default_factory=dict)
     _contexts: dict[tuple[str, int], int] = field(default_factory=dict)
     _kept: dict[object, Kept] = field(default_factory=dict)
@@ -154,6 +160,7 @@ class Engine:
         """Give what a definition can reach, as bits EVENT and RANK."""
         if self._bits is None:
             self._bits = self._closure()
+            self._eventful = {here for (here, _), found in self._bits.items() if found & EVENT}
         return self._bits.get((path, index), 0)
 
     def _closure(self) -> dict[tuple[str, int], int]:
@@ -187,7 +194,7 @@ class Engine:
         own = 0
         found: list[tuple[str, int]] = []
         for text in definition.callees:
-            entry, targets = self.callee(path, definition, text)
+            entry, targets = self.resolve(path, definition, text)
             found += targets
             if entry is not None and (entry.kind == "op" or entry.creates):
                 own |= EVENT
@@ -200,13 +207,26 @@ class Engine:
 
     def concerns(self, path: str) -> bool:
         """Say whether a file can hold anything to judge."""
-        definitions = self.linker.files[path].definitions
-        return any(self.reaches(path, d.index) or d.seeds & COLLECTIVE or asks_for_stages(d) for d in definitions)
+        near = self.near.get(path)
+        if near is None:
+            definitions = self.linker.files[path].definitions
+            near = self.near[path] = any(d.seeds & COLLECTIVE or asks_for_stages(d) for d in definitions)
+        self.bits(path, 0)
+        return near or path in self._eventful
 
     def afresh(self) -> Engine:
         """Give an engine for the same program whose values and terms are its own."""
         self.bits("", 0)
-        return Engine(self.linker, self.models, _callers=self._callers, _bits=self._bits)
+        made = Engine(self.linker, self.models, near=self.near, gathered=self.gathered)
+        made._callers, made._bits, made._eventful = self._callers, self._bits, self._eventful
+        return made
+
+    def of_all(self, what: str, gather: Callable[[Iterable[FileFacts]], frozenset[str]]) -> frozenset[str]:
+        """Give what is gathered from all files of the program."""
+        self.linker.note("all", what)
+        if what not in self.gathered:
+            self.gathered[what] = gather(self.linker.files.values())
+        return self.gathered[what]
 
     def callers(self, path: str, index: int) -> list[tuple[str, int]]:
         """Give the definitions that call one, as far as that is known without walking."""
@@ -216,8 +236,13 @@ class Engine:
 
     def callee(self, path: str, definition: Definition, text: str) -> tuple[Entry | None, list[tuple[str, int]]]:
         """Resolve the dotted text of a callee without walking: a model, or the definitions it may be."""
+        asked = ("callee", path, definition.index, text)
+        return self.linker.quietly(asked, lambda: self.resolve(path, definition, text))
+
+    def resolve(self, path: str, definition: Definition, text: str) -> tuple[Entry | None, list[tuple[str, int]]]:
+        """Do the same without writing down that it was asked."""
         if text.startswith("&"):
-            modelled, handed = self.callee(path, definition, text[1:])
+            modelled, handed = self.resolve(path, definition, text[1:])
             return None, [] if modelled is not None else handed
         first = text.partition(".")[0]
         if first in definition.locals or first in _RECEIVERS or first in self.linker.nested(path):

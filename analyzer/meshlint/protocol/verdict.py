@@ -29,7 +29,7 @@ from meshlint.mesh.term import Alt, Loop, Op, Site, count, walk
 from meshlint.mesh.term import Node as Term
 from meshlint.place import Span
 from meshlint.protocol.facts import Definition, FileFacts, Node, calls, dotted
-from meshlint.protocol.forwarding import Omitted, not_forwarded, switched_off
+from meshlint.protocol.forwarding import Omitted, not_forwarded, optional_groups, switched_off
 from meshlint.protocol.guards import cleared_names, last_alike, written
 from meshlint.protocol.handed import given_away
 from meshlint.protocol.kinds import Misfit, makes_groups, misfits
@@ -183,6 +183,15 @@ class Units:
     questions: list[tuple[Any, ...]] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class Switched:
+    """What the callers of the functions of each file leave out, and the numbers of the questions it rests on."""
+
+    faults: dict[str, list[CodeFault]] = field(default_factory=dict)
+    asked: dict[str, set[int]] = field(default_factory=dict)
+    questions: list[tuple[Any, ...]] = field(default_factory=list)
+
+
 def merged(parts: Iterable[Part]) -> list[CodeFault]:
     """Give what stands after all parts of a program were judged, in order of place."""
     parts = list(parts)
@@ -244,8 +253,6 @@ class Verdicts:
     """The file whose roots are judged."""
     terms: dict[Root, Term | None] = field(default_factory=dict)
     two_sided: dict[Root, frozenset[Span]] = field(default_factory=dict)
-    building: frozenset[str] | None = None
-    refused: frozenset[str] | None = None
     itself: dict[Span, bool] = field(default_factory=dict)
     judged: dict[tuple[int, bool], tuple[tuple[Fault, ...], int]] = field(default_factory=dict)
     """What each term shows, and how much of it was left unjudged."""
@@ -285,15 +292,21 @@ class Verdicts:
         linker = self.engine.linker
         parts: dict[str, Part] = {}
         asked: dict[str, set[int]] = {}
+        told: dict[str, set[int]] = {}
         for path in sorted(set(paths)):
             begun = linker.begin()
             parts[path] = self.part((path,))
             self.judge.forget()
             reads = linker.end(begun)
             if reads is not None:
-                asked[path] = reads.all()
+                told[path] = reads.all()
+            begun = linker.begin()
+            parts[path].omitted = list(self._left_out(path))
+            reads = linker.end(begun)
+            if reads is not None:
+                asked[path] = told[path] | reads.all()
         questions = linker.questions()
-        for path, numbers in asked.items():
+        for path, numbers in told.items():
             parts[path].notes = sorted(questions[number][1] for number in numbers if questions[number][0] == "note")
         return Units(parts, asked, questions)
 
@@ -608,16 +621,11 @@ class Verdicts:
         return Standing((span, "PKD001", found.keys, message), (1, root.path, root.index), fault, frozenset((MIDDLE,)))
 
     def _off(self) -> frozenset[str]:
-        self.engine.linker.note("all", "refused")
-        if self.refused is None:
-            self.refused = without_pipeline(self.engine.linker.files.values())
-        return self.refused
+        return self.engine.of_all("refused", without_pipeline)
 
     def _lays_out(self, key: str) -> bool:
-        self.engine.linker.note("all", "building")
-        if self.building is None:
-            self.building = building_keys(self.engine.linker.files.values())
-        return packed(key) or key in self.building
+        building = self.engine.of_all("building", building_keys)
+        return packed(key) or key in building
 
     def _stage_faults(self, root: Root, answer: Answer) -> Iterator[tuple[Op, frozenset[int], CodeFault]]:
         name = self.engine.linker.definition(root.path, root.index).qualname
@@ -705,17 +713,36 @@ class Verdicts:
             return f"Send it there too, {sides[0]}."
         return f"Send it there too. On the sending rank, {sides[0]}. On the others, {sides[1]}."
 
-    def omitted(self, paths: Iterable[str]) -> Iterator[CodeFault]:
-        """Give the calls that leave a group out."""
-        wanted = {path for path in paths if not is_test(path)}
-        for path in sorted(self.engine.linker.files):
-            for definition in self.engine.linker.files[path].definitions[1:]:
-                if path in wanted:
-                    yield from map(_on_the_world, not_forwarded(self.engine, path, definition))
-                if path in wanted and makes_groups(definition):
-                    yield from (_of_a_kind(found, definition) for found in misfits(self.engine, path, definition))
-                without = switched_off(self.engine, path, definition)
-                yield from (_without_agreement(found) for found in without if found.span.path in wanted)
+    def _left_out(self, path: str) -> Iterator[CodeFault]:
+        """Give the calls of a file that leave out a group that their function was given, and ranks of a wrong kind."""
+        engine = self.engine
+        notes, engine.file_steps, engine.file_nodes = len(engine.notes), 0, 0
+        facts = engine.linker.files.get(path)
+        for definition in facts.definitions[1:] if facts is not None and not is_test(path) else ():
+            yield from map(_on_the_world, not_forwarded(engine, path, definition))
+            if makes_groups(definition):
+                yield from (_of_a_kind(found, definition) for found in misfits(engine, path, definition))
+        del engine.notes[notes:]
+
+    def switched(self, paths: Iterable[str]) -> Switched:
+        """Give, for each file, the calls of its functions that leave out a group without which they agree on nothing.
+
+        The calls may stand in any file.
+        """
+        linker = self.engine.linker
+        found: dict[str, list[CodeFault]] = {}
+        asked: dict[str, set[int]] = {}
+        for path in sorted(set(paths)):
+            begun = linker.begin()
+            faults = [
+                _without_agreement(call)
+                for definition in linker.files[path].definitions[1:]
+                if optional_groups(definition)
+                for call in switched_off(self.engine, path, definition)
+            ]
+            reads = linker.end(begun)
+            found[path], asked[path] = faults, reads.all() if reads is not None else set()
+        return Switched(found, asked, linker.questions())
 
     # -- telling -------------------------------------------------------------------------------------------------
 
@@ -923,4 +950,4 @@ def _sends_more(fault: Fault) -> bool:
     return bool(roots) and roots[0] in sizes and sizes[roots[0]] > min(sizes.values())
 
 
-__all__ = ["ALL", "CodeFault", "Part", "Units", "Verdicts", "merged", "packed"]
+__all__ = ["ALL", "CodeFault", "Part", "Switched", "Units", "Verdicts", "merged", "packed"]

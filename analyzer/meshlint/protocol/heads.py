@@ -1,0 +1,87 @@
+"""What is known of a file without its bodies: enough to tell whether a change of it can matter to others.
+
+A head is a pure function of the file's text, worked out where the file is read and kept beside its facts.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from operator import attrgetter
+from typing import Any
+
+from meshlint.protocol.facts import COLLECTIVE, ClassFacts, Definition, FileFacts
+from meshlint.protocol.forwarding import optional_groups
+from meshlint.protocol.stages import without_pipeline
+from meshlint.protocol.summary import asks_for_stages
+from meshlint.protocol.verdict import building_keys
+from meshlint.records import dataclass
+
+Outline = tuple[bytes, tuple[tuple[str, int, int], ...]]
+"""A hash of imports, assignments and classes; and the name, the parent and the class of each definition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One file; all fields are plain enough for `marshal`.
+
+    `near`: its definitions show by themselves that it may hold something to judge. `switches`: one of them takes a
+    group that may be left out. `building` and `refused` are its part of what is gathered from all files. `classes` and
+    `bodies` are hashes of its classes and of its definitions, in their order.
+    """
+
+    note: str
+    near: bool
+    switches: bool
+    building: tuple[str, ...]
+    refused: tuple[str, ...]
+    outline: Outline
+    classes: tuple[bytes, ...]
+    bodies: tuple[bytes, ...]
+
+
+Row = tuple[Any, ...]
+"""The fields of a head."""
+
+_CLASS = attrgetter(*ClassFacts.__dataclass_fields__)
+_DEFINITION = attrgetter(*(name for name in Definition.__dataclass_fields__ if name not in ("lowered", "params")))
+
+
+def row_of(head: Head) -> Row:
+    """Give a head as plain data."""
+    return (
+        head.note, head.near, head.switches, head.building, head.refused, head.outline, head.classes, head.bodies,
+    )  # fmt: skip
+
+
+def head_of(facts: FileFacts) -> Head:
+    """Give the head of a file that was just read."""
+    bodies = tuple(_body(definition) for definition in facts.definitions)
+    return Head(
+        facts.note,
+        any(d.seeds & COLLECTIVE or asks_for_stages(d) for d in facts.definitions),
+        any(optional_groups(d) for d in facts.definitions[1:]),
+        tuple(sorted(building_keys((facts,)))),
+        tuple(sorted(without_pipeline((facts,)))),
+        _outline(facts),
+        tuple(_hash(repr(_CLASS(klass))) for klass in facts.classes),
+        bodies,
+    )
+
+
+def _body(definition: Definition) -> bytes:
+    params = tuple((p.name, p.kind, p.default, p.annotation) for p in definition.params)
+    lowered = definition.lowered if isinstance(definition.lowered, bytes) else repr(definition.lowered).encode()
+    digest = blake2b(repr((params, _DEFINITION(definition))).encode("utf-8", "surrogatepass"), digest_size=8)
+    digest.update(lowered)
+    return digest.digest()
+
+
+def _outline(facts: FileFacts) -> Outline:
+    """Give what other files can know of a file by names."""
+    classes = [(c.name, c.qualname, c.parent, c.bases, c.methods) for c in facts.classes]
+    named = tuple((d.name, d.parent, d.owner) for d in facts.definitions)
+    return _hash(repr((facts.imports, facts.assigns, classes)), 16), named
+
+
+def _hash(text: str, size: int = 8) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
