@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -232,6 +233,72 @@ def test_a_host_that_does_not_answer_is_given_up(waits: list[float]) -> None:
             client.request("GET", "/user")
     assert caught.value.unsure
     assert waits == [1.0, 2.0, 4.0]
+
+
+def answering(raw: bytes, waits: list[float], now: Callable[[], float] = lambda: 0.0) -> str:
+    """Give what a client says of a host that answers everything with some bytes."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            while True:
+                try:
+                    with listening.accept()[0] as peer:
+                        peer.recv(65536)
+                        peer.sendall(raw)
+                except OSError:
+                    return
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        client = Client(f"http://127.0.0.1:{listening.getsockname()[1]}", TOKEN, waits.append, now, timeout=5)
+        try:
+            with pytest.raises(HostError) as caught:
+                client.request("GET", "/x")
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("status", [200, 403, 500])
+def test_an_answer_that_is_cut_short_is_none(waits: list[float], status: int) -> None:
+    said = answering(b"HTTP/1.1 %d X\r\nContent-Length: 1000\r\n\r\n[{}]" % status, waits)
+    assert "more expected" in said
+    assert waits == [1.0, 2.0, 4.0]
+
+
+def test_an_answer_that_takes_its_time_is_none(waits: list[float]) -> None:
+    clock = iter(range(0, 10**6, 1000))
+    said = answering(b"HTTP/1.1 200 X\r\nContent-Length: 2\r\n\r\n[]", waits, lambda: float(next(clock)))
+    assert "did not answer in time" in said
+
+
+@pytest.mark.parametrize("where", [b"http://[", b"/\xe9", b"/a b", b"//other.example/", b"file:///etc/passwd", b""])
+def test_a_redirection_to_nowhere_is_told(waits: list[float], where: bytes) -> None:
+    head = b"HTTP/1.1 302 X\r\nContent-Length: 0\r\nLocation: " + where + b"\r\n"
+    said = answering(head + b"Connection: close\r\n\r\n", waits)
+    assert said.startswith("the host ")
+
+
+def test_a_token_is_masked_before_a_message_is_cut(waits: list[float]) -> None:
+    body = b'{"message": "' + b"x" * 290 + TOKEN.encode() + b'"}'
+    said = answering(b"HTTP/1.1 404 X\r\nContent-Length: %d\r\n\r\n" % len(body) + body, waits)
+    assert said.endswith("x***")
+    assert TOKEN[:4] not in said
+
+
+def test_a_host_that_is_overrun_is_not_waited_for_again_and_again(pull: Pull, waits: list[float]) -> None:
+    pull.push(run=WRONG, more=WRONG)
+    pull.state.lines["more.sh"] = pull.state.lines["run.sh"] = set()
+    pull.state.failures = [
+        Failure("POST", "reviews", 422, 1),
+        Failure("POST", "pulls/7/comments", 429, 99),
+        Failure("GET", "issues/7/comments", 429, 99),
+    ]
+    run = pull.review()
+    assert run.status == 1
+    assert waits == [60.0] * 3
+    assert "HCP001" in run.out
 
 
 def test_a_comment_that_somebody_deleted_stops_nothing(pull: Pull) -> None:

@@ -28,7 +28,13 @@ TIMEOUT = 20.0
 TRIES = 4
 MAX_WAIT = 60.0
 """Seconds to wait for a rate limit, at most, before each further try."""
+MAX_WAITED = 180.0
+"""Seconds to wait in all: a host that wants more of it is not asked further."""
+MAX_SILENCE = 120.0
+"""Seconds that one answer may take from its first byte to its last."""
 MAX_BYTES = 64 * 1024 * 1024
+READ = 64 * 1024
+"""Bytes that are read of an answer at a time."""
 MAX_PAGES = 50
 """Pages of 100 comments that are read."""
 MAX_HOPS = 3
@@ -65,22 +71,22 @@ class Reply:
 
     @property
     def message(self) -> str:
-        """Give what the host says of a failure, in one line; empty where it says nothing."""
+        """Give what the host says of a failure; empty where it says nothing."""
         try:
             data = json.loads(self.body)
         except (ValueError, RecursionError):
             return ""
-        return str(data.get("message", ""))[:300] if isinstance(data, dict) else ""
+        return str(data.get("message", "")) if isinstance(data, dict) else ""
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
     """Follows no redirection by itself: it would carry the token to wherever it leads."""
 
-    def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
-    ) -> None:
-        """Give no further request."""
+    def http_error_302(self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message) -> None:
+        """Give no answer in its place, and look at no address."""
         return
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
 
 class Client:
@@ -100,6 +106,7 @@ class Client:
         self._wait = wait
         self._now = now
         self._timeout = timeout
+        self._waited = 0.0
         self._opener = urllib.request.build_opener(_Stay())
 
     def request(self, method: str, path: str, body: Any = None, accept: str = JSON) -> Reply:
@@ -108,17 +115,23 @@ class Client:
             try:
                 reply = self._followed(method, path, body, accept)
             except HostError as error:
-                if not error.unsure or method == "POST" or number == TRIES:
+                if not error.unsure or method == "POST" or number == TRIES or not self._waits(2.0 ** (number - 1)):
                     raise
-                self._wait(2.0 ** (number - 1))
                 continue
             if reply.status < 300:
                 return reply
             pause = self._pause(reply, method, number)
-            if pause is None or number == TRIES:
+            if pause is None or number == TRIES or not self._waits(pause):
                 raise self._error(reply)
-            self._wait(pause)
         raise AssertionError("the last try returns or raises")
+
+    def _waits(self, seconds: float) -> bool:
+        """Wait, unless that were too much with what was waited before."""
+        self._waited += seconds
+        if self._waited > MAX_WAITED:
+            return False
+        self._wait(seconds)
+        return True
 
     def pages(self, path: str) -> Iterator[dict[str, Any]]:
         """Give the items of a list, page after page, by the Link header. Raises HostError."""
@@ -142,12 +155,20 @@ class Client:
                 return reply
             if method != "GET" and reply.status not in (307, 308):
                 raise HostError(f"the host redirects a {method}: was the repository renamed?", reply.status)
-            where = urljoin(where, reply.headers.get("Location", ""))
+            try:
+                where = urljoin(where, reply.headers.get("Location", ""))
+            except ValueError:
+                raise HostError("the host redirects to what is no address", reply.status) from None
         raise HostError("the host redirects in a circle")
 
     def _check_host(self, where: str) -> None:
         """Send nothing, the token least of all, to another host than the API's."""
-        mine, other = urlsplit(self.api), urlsplit(where)
+        try:
+            mine, other = urlsplit(self.api), urlsplit(where)
+        except ValueError:
+            raise HostError("the host leads to what is no address") from None
+        if not where.isascii():
+            raise HostError("the host leads to an address that is not ASCII")
         if (mine.scheme, mine.netloc) != (other.scheme, other.netloc):
             raise HostError(f"the host leads to another one, {self._shown(other.netloc)}, which is not followed")
 
@@ -160,11 +181,7 @@ class Client:
         if self._token:
             request.add_unredirected_header("Authorization", f"Bearer {self._token}")
         try:
-            with self._opener.open(request, timeout=self._timeout) as answer:
-                return Reply(answer.status, answer.headers, self._read(answer))
-        except urllib.error.HTTPError as error:
-            with error:
-                return Reply(error.code, error.headers, self._read(error))
+            return self._answer(request)
         except TimeoutError:
             raise HostError("the host did not answer in time", unsure=True) from None
         except (OSError, http.client.HTTPException) as error:
@@ -173,12 +190,29 @@ class Client:
                 raise HostError("the host did not answer in time", unsure=True) from None
             raise HostError(f"the host cannot be reached: {self._shown(str(reason))}", unsure=True) from None
 
+    def _answer(self, request: urllib.request.Request) -> Reply:
+        try:
+            with self._opener.open(request, timeout=self._timeout) as answer:
+                return Reply(answer.status, answer.headers, self._read(answer))
+        except urllib.error.HTTPError as error:
+            with error:
+                return Reply(error.code, error.headers, self._read(error))
+
     def _read(self, answer: Any) -> bytes:
-        raw = answer.read(MAX_BYTES + 1)
-        assert isinstance(raw, bytes)
-        if len(raw) > MAX_BYTES:
-            raise HostError(f"the host's answer is longer than {MAX_BYTES:,} bytes")
-        return raw
+        """Read a body: whole, not too long, and not a byte a minute."""
+        parts: list[bytes] = []
+        size, began = 0, self._now()
+        while part := answer.read1(READ):
+            size += len(part)
+            parts.append(part)
+            if size > MAX_BYTES:
+                raise HostError(f"the host's answer is longer than {MAX_BYTES:,} bytes")
+            if self._now() - began > MAX_SILENCE:
+                raise TimeoutError
+        told = _number(answer.headers.get("Content-Length"))
+        if told is not None and told > size:
+            raise http.client.IncompleteRead(b"", int(told) - size)
+        return b"".join(parts)
 
     def _pause(self, reply: Reply, method: str, number: int) -> float | None:
         """Give the seconds to wait before a further try; None where there is to be none."""

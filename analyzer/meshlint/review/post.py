@@ -121,9 +121,14 @@ def _one_by_one(host: Host, commit: str, missing: Sequence[Inline], posted: Post
         except HostError as error:
             told = "the summary has it" if error.status == 422 else str(error)
             posted.failed.append(f"{one.path}:{one.line}: the host takes no comment on this line: {told}")
-            if error.status in REFUSED:
+            if _hopeless(error):
                 break
     return placed
+
+
+def _hopeless(error: HostError) -> bool:
+    """Say whether what follows would fail alike: the token may not, the host is overrun, or does not answer."""
+    return error.unsure or error.status in (*REFUSED, 429)
 
 
 def _edits(host: Host, edits: Sequence[Former], posted: Posted) -> None:
@@ -134,7 +139,7 @@ def _edits(host: Host, edits: Sequence[Former], posted: Posted) -> None:
             done += 1
         except HostError as error:
             posted.failed.append(f"comment {former.number} cannot be changed: {error}{_hint(error)}")
-            if error.status in REFUSED:
+            if _hopeless(error):
                 break
     if done:
         posted.done.append(f"{plural(done, 'comment')} brought up to date")
