@@ -63,6 +63,23 @@ def test_a_stale_entry_is_noted_and_pruned(folder: Path, meshlint: CommandLine) 
     assert meshlint("baseline", "show").out == ""
 
 
+def test_an_entry_that_could_not_be_judged_stays(folder: Path, meshlint: CommandLine) -> None:
+    """An unknown stops the rule of the entry: nothing says that its finding is gone."""
+    script = folder / "moe.sh"
+    sizes = "--num-experts 8 --expert-model-parallel-size 8 --expert-tensor-parallel-size 1"
+    rest = "--micro-batch-size 1 --global-batch-size 16 --num-layers 4"
+    line = f"torchrun --nproc-per-node 8 pretrain_gpt.py {sizes} {rest} --pipeline-model-parallel-size 2"
+    script.write_text(f"{line}\n")
+    (folder / "one.sh").unlink()
+    meshlint("baseline", "write")
+    kept = (folder / "meshlint-baseline.txt").read_text()
+    script.write_text(f"{line} --context-parallel-size 3\n")
+    run = meshlint("baseline", "prune")
+    assert "PAR002" in kept
+    assert "0 stale taken out" in run.err
+    assert (folder / "meshlint-baseline.txt").read_text() == kept
+
+
 def test_json_says_so(folder: Path, meshlint: CommandLine) -> None:
     meshlint("baseline", "write")
     assert '"baselined": true' in meshlint("check", "--baseline", "meshlint-baseline.txt", "--format", "json").out

@@ -93,7 +93,19 @@ def _marked(findings: Iterable[Finding], left: Counter[tuple[str, str]]) -> Iter
 
 
 def stale(report: Report, entries: Iterable[Entry]) -> list[Entry]:
-    """Give the entries that no finding of a whole run needs any more, each with how often it is too much."""
+    """Give the entries that no finding of a whole run needs any more, each with how often it is too much.
+
+    An entry whose rule an unknown stopped stays: nothing says that its finding is gone.
+    """
     found = Counter((finding.code, finding.fingerprint) for finding in report.findings if not finding.suppressed)
     over = ((entry, entry.count - found[entry.code, entry.fingerprint]) for entry in entries)
-    return [replace(entry, count=count) for entry, count in over if count > 0]
+    stopped = {(launch.launch.span.path, stop.code) for launch in report.coverage for stop in launch.not_judged}
+    starts = {launch.launch.span.path for launch in report.coverage}
+    anywhere = {code for _, code in stopped}
+    return [
+        replace(entry, count=count)
+        for entry, count in over
+        if count > 0
+        and (entry.path, entry.code) not in stopped
+        and (entry.path in starts or entry.code not in anywhere)  # who reads a base file is not known here
+    ]
