@@ -6,7 +6,7 @@ give different data, a line of a card holds an item for each, with the releases.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
@@ -16,6 +16,8 @@ from meshlint.records import dataclass
 
 GO = "GO"
 NO_GO = "NO-GO"
+AS_WRITTEN = "NO-GO as written"
+"""No error is found, since something outside the files may say otherwise; what they and their defaults say ends."""
 AMISS = "NOT FIT"
 """What a reason holds where numbers are known and do not go together."""
 
@@ -130,6 +132,12 @@ class RoleCard:
     length: Line
     pads: Line
 
+    @property
+    def amiss(self) -> str:
+        """Say what does not go together, whatever release is used, so that the run ends at start; else empty."""
+        lines = (*self.sizes.values(), self.groups, self.expert_groups, self.stages, self.step)
+        return next((line[0].reason for line in lines if line and all(AMISS in item.reason for item in line)), "")
+
 
 @dataclass(frozen=True, slots=True)
 class Variant:
@@ -169,5 +177,28 @@ class Card:
 
     @property
     def verdict(self) -> str:
-        """Give NO-GO where an error is found, else GO."""
-        return NO_GO if any(finding.severity.value == "error" for finding in self.findings) else GO
+        """Give NO-GO where an error is found, NO-GO as written where numbers do not go together, else GO.
+
+        Numbers that fit on some branch of a script let it go.
+        """
+        if any(finding.severity.value == "error" for finding in self.findings):
+            return NO_GO
+        misfit = [any(role.amiss for role in variant.roles) for variant in self.variants]
+        return AS_WRITTEN if misfit and all(misfit) and not self.silenced else GO
+
+    def verdict_of(self, role: RoleCard) -> str:
+        """Give the verdict of one role, by the findings about it and its own numbers."""
+        if any(finding.severity.value == "error" for finding in self.about(role)):
+            return NO_GO
+        return AS_WRITTEN if role.amiss and not self.silenced else GO
+
+    def about(self, role: RoleCard) -> Iterator[Finding]:
+        """Give the findings about one role: those that name it, and those that name none."""
+        for finding in self.findings:
+            roles = self.roles_of(finding)
+            if not roles or role.name in roles:
+                yield finding
+
+    def roles_of(self, finding: Finding) -> tuple[str, ...]:
+        """Name the roles of this launch that a finding is about; none where it is about the launch."""
+        return next((launch.roles for launch in finding.launches if launch == self.launch), ())

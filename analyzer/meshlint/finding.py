@@ -95,10 +95,15 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class LaunchRef:
-    """A launch that a finding breaks: its stable name and the place where it is started."""
+    """A launch that a finding breaks: its stable name and the place where it is started.
+
+    `roles` are those of the launch where the finding stands (actor, ref, policy), in the order in which the framework
+    has them; empty where a launch has one role, or where no role is meant. They do not tell launches apart.
+    """
 
     identity: str
     span: Span
+    roles: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -350,9 +350,37 @@ def test_warnings_do_not_stop_a_launch_but_may_fail_the_run(meshlint: CommandLin
     )
     pins = ("--pin", "verl=0.7.1", "--pin", "megatron-core=0.16.1")
     run = meshlint("card", *pins, "run.sh")
-    assert (run.status, run.out.splitlines()[0].split("  ")[:2]) == (0, ["GO", "run.sh::command 1"])
+    assert (run.status, run.out.splitlines()[0].split("  ")[:2]) == (0, ["NO-GO as written", "run.sh::command 1"])
+    assert "unless what the warnings name is otherwise" in run.out
     assert "36 layers do NOT FIT: they are no multiple of pp 8" in run.out
     assert meshlint("card", *pins, "--fail-level", "warning", "run.sh").status == 1
+
+
+def test_each_role_has_a_verdict_of_its_own(meshlint: CommandLine) -> None:
+    """A finding names the roles that it is about; one about a role leaves the others as they are."""
+    pp = "actor_rollout_ref.ref.megatron.pipeline_model_parallel_size"
+    Path("run.sh").write_text(VERL.replace(f"{pp}=2", f"{pp}=3"))
+    pins = ("--pin", "verl=0.7.1", "--pin", "megatron-core=0.16.1")
+    (card,) = json.loads(meshlint("card", *pins, "--format", "json", "run.sh").out)["cards"]
+    verdicts = {role["name"]: role["verdict"] for role in card["variants"][0]["roles"]}
+    (finding,) = [finding for finding in card["findings"] if finding["severity"] == "error"]
+    assert (card["verdict"], verdicts) == ("NO-GO", {"actor": "GO", "ref": "NO-GO"})
+    assert [launch["roles"] for launch in finding["launches"]] == [["ref"]]
+    shown = meshlint("card", *pins, "run.sh").out
+    assert "[actor]  GO\n" in shown and "[ref]  NO-GO\n" in shown
+    assert f"{finding['path']}:{finding['line']} [ref]  " in shown
+
+
+def test_ranks_of_a_default_that_do_not_fit_are_no_go_as_written(meshlint: CommandLine) -> None:
+    """No rule speaks, since more nodes would fit; a card that shows what does not fit does not say GO beside it."""
+    launcher = "torchrun --nnodes ${NNODES:-1} --nproc-per-node 8"
+    sizes = ("--tensor-model-parallel-size 8", "--pipeline-model-parallel-size 4")
+    Path("run.sh").write_text(script(*sizes, launcher=launcher))
+    run = meshlint("card", *PINS, "run.sh")
+    assert (run.status, run.out.splitlines()[0].split("  ")[0]) == (0, "NO-GO as written")
+    assert "they are no multiple of tp * cp * pp = 32), unless NNODES in the environment says otherwise" in run.out
+    more = meshlint("card", *PINS, "--env", "NNODES=4", "run.sh")
+    assert (more.status, more.out[:4]) == (0, "GO  ")
 
 
 def test_several_launches_are_counted(meshlint: CommandLine) -> None:
@@ -436,3 +464,16 @@ def test_the_length_of_a_hub_model_is_its_own(meshlint: CommandLine, more: str, 
     Path("convert.py").write_text(PROVIDER.format(more=more))
     (one,) = roles(meshlint, "convert.py", pins=())
     assert one["length"]["value"] == length
+
+
+def unreadable(name: str) -> None:
+    Path(name).write_text(f"#!/bin/bash\ntorchrun pretrain_gpt.py --save {'x' * 200_001}\n")
+
+
+def test_a_launch_that_cannot_be_read_is_told_beside_the_cards(meshlint: CommandLine) -> None:
+    unreadable("long.sh")
+    Path("run.sh").write_text(script())
+    run = meshlint("card", *PINS, ".")
+    assert run.status == 1
+    assert "meshlint: error MSH003 long.sh:2: This cannot be read" in run.err
+    assert run.out.startswith("GO  run.sh::command 1")

@@ -264,7 +264,7 @@ def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str
         message=" ".join([_said(hits, trial), *notes]),
         fingerprint=_fingerprint(first),
         related=_distinct(first.span, (*_related(first), *verdict.related, *_pins(libraries, versions))),
-        launches=(LaunchRef(first.launch.identity, first.launch.place),),
+        launches=(LaunchRef(first.launch.identity, first.launch.place, _roles(hits)),),
         framework=first.launch.framework,
         versions={lib: _shown(versions[lib]) for lib in libraries if lib in versions},
         pinned={lib: _pinned(pin) for lib in libraries if (pin := _pin(versions, lib)) is not None},
@@ -273,6 +273,11 @@ def _finding(hits: list[Hit], trial: Trial, variants: int, versions: Mapping[str
         rule_url=page(rule),
         sizes=first.sizes,
     )
+
+
+def _roles(hits: list[Hit]) -> tuple[str, ...]:
+    """Name the roles where a fault stands; none where a launch has a single one without a name."""
+    return tuple(dict.fromkeys(hit.role.name for hit in hits if hit.role.name))
 
 
 def _distinct(primary: Span, related: Iterable[Related]) -> tuple[Related, ...]:

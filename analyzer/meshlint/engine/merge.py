@@ -28,7 +28,10 @@ def merge(judged: Iterable[Judged]) -> list[Finding]:
 def _join(findings: list[Finding]) -> Finding:
     """Keep the gravest finding, of the first launch among equals, and list the launches of all."""
     first = min(findings, key=lambda f: (-f.severity.rank, *(_order(launch) for launch in f.launches[:1])))
-    launches = {launch.identity: launch for finding in findings for launch in finding.launches}
+    launches: dict[str, LaunchRef] = {}
+    for launch in (launch for finding in findings for launch in finding.launches):
+        known = launches.get(launch.identity, launch)
+        launches[launch.identity] = replace(launch, roles=tuple(dict.fromkeys((*known.roles, *launch.roles))))
     return replace(first, launches=tuple(sorted(launches.values(), key=_order)), fix=_agreed(first, findings))
 
 

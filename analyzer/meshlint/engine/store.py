@@ -71,7 +71,7 @@ def _fix(data: dict[str, Any]) -> Fix:
 
 
 def _launch(data: dict[str, Any]) -> LaunchRef:
-    return LaunchRef(data["identity"], Span(*data["span"]))
+    return LaunchRef(data["identity"], Span(*data["span"]), tuple(data["roles"]))
 
 
 def _rule(data: dict[str, Any]) -> RuleInfo:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from meshlint.card import AMISS, NO_GO, Card, Group, Item, Line, Pad, RoleCard, Stage, Step
+from meshlint.card import AMISS, AS_WRITTEN, GO, NO_GO, Card, Group, Item, Line, Pad, RoleCard, Stage, Step
 from meshlint.finding import Finding
 from meshlint.place import Span
 from meshlint.report.style import Style
@@ -25,22 +25,39 @@ def render(cards: Sequence[Card], style: Style, verbose: bool = False) -> Iterat
         yield from _card(card, style, verbose)
         yield ""
     if len(cards) > 1:
-        stopped = sum(card.verdict == NO_GO for card in cards)
-        yield f"{plural(len(cards), 'launch')}: {len(cards) - stopped} GO, {stopped} NO-GO."
+        yield f"{tally(cards)}."
+
+
+def tally(cards: Sequence[Card]) -> str:
+    """Count the launches and their verdicts; `NO-GO as written` where there are some."""
+    verdicts = [card.verdict for card in cards]
+    shown = [kind for kind in (GO, NO_GO, AS_WRITTEN) if kind != AS_WRITTEN or kind in verdicts]
+    return f"{plural(len(cards), 'launch')}: {', '.join(f'{verdicts.count(kind)} {kind}' for kind in shown)}"
 
 
 def _card(card: Card, style: Style, verbose: bool) -> Iterator[str]:
-    colour = "error" if card.verdict == NO_GO else "good"
-    yield f"{style(colour, card.verdict)}  {style('bold', line_start(card.launch.identity))}  {counts(card)}"
+    yield f"{_shown(card.verdict, style)}  {style('bold', line_start(card.launch.identity))}  {counts(card)}"
     yield f"  {style('dim', heading(card))}"
     for finding in card.findings if verbose else card.findings[:MAX_FINDINGS]:
         severity = finding.severity.value
-        yield f"  {style(severity, severity)} {finding.code} {style('place', place(finding.span))}  {told(finding)}"
+        where = f"{style('place', place(finding.span))}{of_roles(card, finding)}"
+        yield f"  {style(severity, severity)} {finding.code} {where}  {told(finding)}"
     if len(card.findings) > MAX_FINDINGS and not verbose:
         yield f"  and {len(card.findings) - MAX_FINDINGS} more: --verbose"
     for label, text in matters(card, verbose):
         shown = text.replace("CROSSES", style("warning", "CROSSES")).replace(AMISS, style("error", AMISS))
         yield f"  {style('dim', f'{label:<{LABEL}}')} {shown}".rstrip() if text else f"  {style('bold', label)}"
+
+
+def _shown(verdict: str, style: Style) -> str:
+    return style({GO: "good", NO_GO: "error"}.get(verdict, "warning"), verdict)
+
+
+def of_roles(card: Card, finding: Finding) -> str:
+    """Name the roles that a finding is about, where it is about some of several."""
+    names = {role.name for variant in card.variants for role in variant.roles}
+    mine = card.roles_of(finding)
+    return f" [{', '.join(map(clean, mine))}]" if mine and names - set(mine) else ""
 
 
 def matters(card: Card, verbose: bool = False) -> Iterator[tuple[str, str]]:
@@ -59,14 +76,27 @@ def _matters(card: Card, verbose: bool) -> Iterator[tuple[str, str]]:
         yield "roles", f"unknown: {clean(card.undecided)}"
     elif not any(variant.roles for variant in card.variants):
         yield "roles", "none that meshlint knows to train with Megatron"
+    if card.verdict == AS_WRITTEN:
+        yield "as written", _as_written(card)
     for variant in card.variants:
         yield from (("where", clean(where)) for where in variant.where)
         for role in variant.roles:
             if role.name:
-                yield f"[{clean(role.name)}]", ""
+                yield f"[{clean(role.name)}]  {card.verdict_of(role)}", ""
+            elif variant.where and role.amiss:
+                yield "verdict", f"{card.verdict_of(role)} there"
             yield from role_rows(role, card.launch.span.path)
     yield from (("versions", text) for text in versions(card))
     yield from (("not judged", text) for text in unjudged(card, verbose))
+
+
+def _as_written(card: Card) -> str:
+    """Say why a launch may go only if something says otherwise, and what could."""
+    role = next(role for variant in card.variants for role in variant.roles if role.amiss)
+    lines = (role.ranks, role.nodes, role.per_node, *role.sizes.values(), role.step)
+    names = dict.fromkeys(name for line in lines for item in line for name in item.unless)
+    otherwise = f"{_overriding(names)} says otherwise" if names else "what the warnings name is otherwise"
+    return f"it ends at start ({clean(role.amiss)}), unless {otherwise}"
 
 
 def heading(card: Card) -> str:

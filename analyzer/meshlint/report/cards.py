@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from meshlint.card import NO_GO, Card, Group, Item, Line, Pad, RoleCard, Stage, Step, Variant
+from meshlint.card import Card, Group, Item, Line, Pad, RoleCard, Stage, Step, Variant
 from meshlint.markdown import code, fenced
 from meshlint.place import Span
 from meshlint.report import card as text
 from meshlint.report.data import SCHEMA, coverage_data, finding_data
 from meshlint.report.style import Style
 from meshlint.report.text import dumps, harmless, plain
-from meshlint.words import plural
 
 FORMATS = ("text", "markdown", "json")
 
@@ -34,8 +33,7 @@ def render(
 def markdown(cards: Sequence[Card]) -> Iterator[str]:
     """Give a section a launch: the verdict, the findings, and the card as a block."""
     if len(cards) > 1:
-        stopped = sum(card.verdict == NO_GO for card in cards)
-        yield f"## meshlint: {plural(len(cards), 'launch')}, {len(cards) - stopped} GO, {stopped} NO-GO"
+        yield f"## meshlint: {text.tally(cards)}"
         yield ""
     for card in cards:
         yield from _section(card)
@@ -48,7 +46,8 @@ def _section(card: Card) -> Iterator[str]:
     yield f"{code(text.heading(card))}: {text.counts(card)}"
     yield ""
     for finding in card.findings:
-        yield f"- {finding.severity.value} {finding.code} {code(text.place(finding.span))}: {code(text.told(finding))}"
+        where = f"{code(text.place(finding.span))}{text.of_roles(card, finding)}"
+        yield f"- {finding.severity.value} {finding.code} {where}: {code(text.told(finding))}"
     if card.findings:
         yield ""
     yield from fenced("\n".join(f"{label:<{text.LABEL}} {words}".rstrip() for label, words in text.matters(card, True)))
@@ -78,12 +77,13 @@ def card_data(card: Card) -> dict[str, Any]:
         "not_judged": coverage["not_judged"],
         "versions": {one.library: {"releases": one.releases, "pin": plain(one.pin) or None} for one in card.versions},
         "undecided": plain(card.undecided) or None,
-        "variants": [_variant(variant) for variant in card.variants],
+        "variants": [_variant(variant, card) for variant in card.variants],
     }
 
 
-def _variant(variant: Variant) -> dict[str, Any]:
-    return {"where": [plain(where) for where in variant.where], "roles": [role_data(role) for role in variant.roles]}
+def _variant(variant: Variant, card: Card) -> dict[str, Any]:
+    roles = [{**role_data(role), "verdict": card.verdict_of(role)} for role in variant.roles]
+    return {"where": [plain(where) for where in variant.where], "roles": roles}
 
 
 def role_data(role: RoleCard) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from meshlint.card import AMISS
+from meshlint.card import AMISS, GO
 from meshlint.difference import Changed, Comparison, Difference, Meaning, RoleDifference
 from meshlint.finding import Finding, LaunchRef
 from meshlint.markdown import code, fenced
@@ -73,7 +73,7 @@ def verdict(pair: Difference) -> str:
 
 
 def _pair(pair: Difference, style: Style, verbose: bool) -> Iterator[str]:
-    worse = pair.verdicts[1] == "NO-GO"
+    worse = pair.verdicts[1] != GO
     yield f"{style('error' if worse else 'good', verdict(pair))}  {style('bold', heading(pair))}"
     for head, rows in sections(pair, verbose):
         yield f"  {style('bold', head)}"

@@ -39,8 +39,8 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         **_place(finding.span),
         "message": plain_lines(finding.message),
         "related": [_related(related) for related in finding.related],
-        "launch": _launch(first) if first is not None else None,
-        "launches": [_launch(launch) for launch in finding.launches],
+        "launch": _broken(first) if first is not None else None,
+        "launches": [_broken(launch) for launch in finding.launches],
         "framework": finding.framework,
         "versions": dict(sorted(finding.versions.items())),
         "pinned": {library: plain(text) for library, text in sorted(finding.pinned.items())},
@@ -84,6 +84,11 @@ def _related(related: Related) -> dict[str, Any]:
 
 def _launch(launch: LaunchRef) -> dict[str, Any]:
     return {"identity": plain(launch.identity), **_place(launch.span)}
+
+
+def _broken(launch: LaunchRef) -> dict[str, Any]:
+    """Give a launch that a finding breaks, with the roles of it that the finding is about."""
+    return {**_launch(launch), "roles": [plain(role) for role in launch.roles]}
 
 
 def _fix(fix: Fix) -> dict[str, Any]:

@@ -54,11 +54,17 @@ def _finding(item: Any) -> Finding:
         message=_typed(data["message"], str),
         fingerprint=_typed(data["fingerprint"], str),
         related=tuple(Related(_span(r), _typed(r["message"], str)) for r in _typed(data["related"], list)),
-        launches=tuple(LaunchRef(_typed(x["identity"], str), _span(x)) for x in _typed(data["launches"], list)),
+        launches=tuple(
+            LaunchRef(_typed(x["identity"], str), _span(x), _roles(x)) for x in _typed(data["launches"], list)
+        ),
         fix=_fix(_typed(fix, dict)) if fix is not None else None,
         suppressed=_typed(data["suppressed"] or "", str),
         baselined=_typed(data["baselined"], bool),
     )
+
+
+def _roles(data: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(_typed(role, str) for role in _typed(data.get("roles", []), list))
 
 
 def _fix(data: dict[str, Any]) -> Fix:
