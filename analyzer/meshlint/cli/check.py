@@ -79,17 +79,19 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
 
     Nothing is run: `meshlint check -- torchrun ... pretrain_gpt.py ...` judges that very command in this environment.
     """
+    from meshlint.engine.begin import begin
     from meshlint.engine.options import UsageError
 
     if values["log"] is not None:
         return _log(values["log"])
     # Trees, spans and values hold almost no cycles: walking them over and over costs a third of a run.
     gc.disable()
+    begun = ctx.with_resource(begin(paths, Path.cwd(), values["base"]))
     chosen = given(values)
     settings = settings_for(paths, chosen)
     targets = _targets(values["outputs"])
     words = ctx.meta[WithCommand.KEY]
-    options = engine_options(settings, chosen, cache=not values["no_cache"], tick=ticking())
+    options = engine_options(settings, chosen, cache=not values["no_cache"], tick=ticking(), begun=begun)
     try:
         if words is not None and paths:
             raise UsageError("give paths, or a command behind `--`, not both")

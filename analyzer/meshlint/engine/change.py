@@ -12,13 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from meshlint import __version__
+from meshlint.engine.begin import HEAD, Begun, start_diff
 from meshlint.engine.options import Options, UsageError
 from meshlint.engine.run import judged, scope_of, with_sources
 from meshlint.finding import Finding, Related, Report
 from meshlint.place import Span
 from meshlint.records import dataclass
 from meshlint.sources.discover import Scope, repository
-from meshlint.sources.git import blob, run_git, unfiltered
+from meshlint.sources.git import blob, run_git
 from meshlint.sources.patch import MAX_BYTES, FileChange, Patch, PatchError, read_patch, undo
 from meshlint.sources.tree import MAX_BYTES as MAX_FILE
 from meshlint.sources.tree import Text, Tree, decoded
@@ -47,7 +48,7 @@ def check_change(paths: Sequence[str], options: Options, asked: Asked) -> Report
     """Judge what a change causes. Raises UsageError for a revision or a diff that cannot be used."""
     scope = scope_of(paths, options)
     top = _top(scope, options.cwd)
-    text = asked.text if asked.text is not None else _diff(top, asked.base)
+    text = asked.text if asked.text is not None else _diff(top, asked.base, options.begun)
     if text is None:
         note = f"`{asked.base}`, or what both share, is not in this checkout (a shallow clone?): all findings are told"
         report = judged(scope, options)
@@ -128,7 +129,7 @@ def _top(scope: Scope, cwd: Path) -> Path:
     return repository(scope.root) or repository(cwd) or cwd
 
 
-def _diff(top: Path, base: str) -> str | None:
+def _diff(top: Path, base: str, begun: Begun | None = None) -> str | None:
     """Give the diff from the last common commit to the files as they are; None where git cannot tell.
 
     Raises UsageError outside of a checkout.
@@ -137,10 +138,13 @@ def _diff(top: Path, base: str) -> str | None:
         raise UsageError("--diff wants a git checkout; --diff-file takes a diff from anywhere")
     if base.startswith("-"):
         raise UsageError(f"`{base}` is no revision")
-    raw = _raw_diff(top, base) if base == "HEAD" else None  # the one that hooks ask for, without the questions below
+    running = begun.take_diff(top, base) if begun is not None else None
+    if running is None and base == HEAD:  # the one that hooks ask for, without the questions below
+        running = start_diff(top, base)
+    raw = running.finish() if running is not None else None
     if raw is None:
         shared = _shared(top, base)
-        raw = _raw_diff(top, shared) if shared is not None else None
+        raw = start_diff(top, shared).finish() if shared is not None else None
     if raw is None:
         return None
     if len(raw) > MAX_BYTES:
@@ -148,27 +152,6 @@ def _diff(top: Path, base: str) -> str | None:
             f"the change since `{base}` is a diff of {len(raw):,} bytes; meshlint reads at most {MAX_BYTES:,}"
         )
     return raw.decode("utf-8", "replace")
-
-
-def _raw_diff(top: Path, commit: str) -> bytes | None:
-    plainly = unfiltered(top)
-    if plainly is None:
-        return None
-    return run_git(top, *plainly, "-c", "core.quotePath=true", "diff", *_AS_TEXT, commit, "--")
-
-
-_AS_TEXT = (
-    "--no-color",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--find-renames",
-    "--full-index",
-    "--src-prefix=a/",
-    "--dst-prefix=b/",
-    "--unified=3",
-    "--ignore-submodules",
-    "-O/dev/null",  # else git reads a file that the checkout names
-)
 
 
 def _shared(top: Path, base: str) -> str | None:

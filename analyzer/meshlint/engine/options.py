@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from meshlint.config.value import EMPTY, Value
 from meshlint.records import dataclass
 from meshlint.settings.model import Settings
+
+if TYPE_CHECKING:
+    from meshlint.engine.begin import Begun
 
 
 class UsageError(Exception):
@@ -35,6 +39,8 @@ class Options:
     cwd: Path = field(default_factory=Path.cwd)
     cache: bool = True
     tick: Callable[[int, int, str], None] | None = None
+    begun: Begun | None = None
+    """What git was asked early."""
 
     def asked(self) -> tuple[str, ...]:
         """Give everything that decides the report, as texts, for the cache's key."""

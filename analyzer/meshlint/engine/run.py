@@ -85,7 +85,9 @@ def scope_of(paths: Sequence[str], options: Options) -> Scope:
         check_pattern(pattern, settings.where("exclude"))
     for pattern in options.exclude:
         check_pattern(pattern, "--exclude")
-    scope = discover(paths, options.cwd, (*settings.exclude, *options.exclude), settings.base)
+    excluded = (*settings.exclude, *options.exclude)
+    begun = options.begun.take_listing if options.begun is not None else None
+    scope = discover(paths, options.cwd, excluded, settings.base, begun)
     if scope.missing:
         raise UsageError(f"there is no file or folder `{scope.missing[0]}`")
     return scope

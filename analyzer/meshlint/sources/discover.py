@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meshlint.records import dataclass
-from meshlint.sources.git import run_git
+from meshlint.sources.git import Running, start_git
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -86,16 +86,23 @@ def project(path: Path) -> Path | None:
     return None
 
 
-def discover(given: Sequence[str], cwd: Path, exclude: Iterable[str] = (), exclude_base: Path | None = None) -> Scope:
+def discover(
+    given: Sequence[str],
+    cwd: Path,
+    exclude: Iterable[str] = (),
+    exclude_base: Path | None = None,
+    begun: Callable[[Path], Running | None] | None = None,
+) -> Scope:
     """Look at the given paths (the current folder where there is none).
 
-    `exclude` are patterns as in a `.gitignore`, counted from `exclude_base`; they hold for given paths too.
+    `exclude` are patterns as in a `.gitignore`, counted from `exclude_base`; they hold for given paths too. `begun`
+    gives the listing of a checkout that git is at work on already.
     """
     cwd = cwd.resolve()
     paths, missing = _resolve(given or (".",), cwd)
     bases = _bases(paths)
     root = _root(bases, cwd)
-    listings = [_list(base, paths) for base in bases]
+    listings = [_list(base, paths, begun) for base in bases]
     kept = _excluder(list(exclude), exclude_base or root)
     absolute = sorted({f for listing in listings for f in listing.files if kept is None or kept(f)})
     asked, named = _asked(paths, absolute, kept or (lambda file: True))
@@ -149,17 +156,23 @@ def _root(bases: list[Path], cwd: Path) -> Path:
     return Path(os.path.commonpath(bases))
 
 
-def _list(base: Path, paths: Iterable[Path]) -> Listing:
+def _list(base: Path, paths: Iterable[Path], begun: Callable[[Path], Running | None] | None = None) -> Listing:
     """List everything under a base: by git, by a walk, or one folder only where a lone file was given."""
-    listed = _git_files(base) if (base / ".git").exists() else None
+    running = begun(base) if begun is not None else None
+    listed = _git_files(base, running) if (base / ".git").exists() else None
     if listed is not None:
         return listed
     lone = project(base) is None and not any(p.is_dir() and p.is_relative_to(base) for p in paths)
     return walk(base, deep=not lone)
 
 
-def _git_files(base: Path) -> Listing | None:
-    listed = run_git(base, "ls-files", "-z", "-v", "--cached", "--others", "--exclude-standard")
+def start_listing(base: Path) -> Running:
+    """Start to list the files of a checkout, each with git's mark of how it keeps track of it."""
+    return start_git(base, "ls-files", "-z", "-v", "--cached", "--others", "--exclude-standard")
+
+
+def _git_files(base: Path, running: Running | None = None) -> Listing | None:
+    listed = (running or start_listing(base)).finish()
     if listed is None:
         return None
     rows = [row for row in os.fsdecode(listed).split("\0") if row and row[-1] != "/"][:MAX_FILES]
