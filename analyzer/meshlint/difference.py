@@ -69,7 +69,10 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Everything that a comparison has to say: launches in pairs, and those that one side alone has."""
+    """Everything that a comparison has to say: launches in pairs, and those that one side alone has.
+
+    `apart` are findings of the second side alone that stand on no launch, such as one that cannot be read.
+    """
 
     before: str
     after: str
@@ -78,3 +81,4 @@ class Comparison:
     only_after: tuple[LaunchRef, ...] = ()
     failures: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    apart: tuple[Finding, ...] = ()

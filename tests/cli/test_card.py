@@ -466,14 +466,12 @@ def test_the_length_of_a_hub_model_is_its_own(meshlint: CommandLine, more: str, 
     assert one["length"]["value"] == length
 
 
-def unreadable(name: str) -> None:
-    Path(name).write_text(f"#!/bin/bash\ntorchrun pretrain_gpt.py --save {'x' * 200_001}\n")
-
-
-def test_a_launch_that_cannot_be_read_is_told_beside_the_cards(meshlint: CommandLine) -> None:
-    unreadable("long.sh")
+@pytest.mark.parametrize(("path", "severity", "status"), [(".", "warning", 0), ("long.sh", "error", 1)])
+def test_a_launch_that_cannot_be_read_is_told_beside_the_cards(
+    meshlint: CommandLine, path: str, severity: str, status: int
+) -> None:
+    Path("long.sh").write_text(f"#!/bin/bash\ntorchrun pretrain_gpt.py --save {'x' * 200_001}\n")
     Path("run.sh").write_text(script())
-    run = meshlint("card", *PINS, ".")
-    assert run.status == 1
-    assert "meshlint: error MSH003 long.sh:2: This cannot be read" in run.err
-    assert run.out.startswith("GO  run.sh::command 1")
+    run = meshlint("card", *PINS, path)
+    assert run.status == status
+    assert f"meshlint: {severity} MSH003 long.sh:2: This cannot be read" in run.err

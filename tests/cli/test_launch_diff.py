@@ -277,3 +277,12 @@ def test_a_revision_is_never_an_option_of_git(meshlint: CommandLine, checkout: P
     run = meshlint("diff", "--", "--output=stolen:run.sh", "run.sh")
     assert run.status == 2
     assert not (checkout / "stolen").exists()
+
+
+def test_a_launch_that_comes_to_be_unreadable_fails_the_comparison(meshlint: CommandLine) -> None:
+    Path("a.sh").write_text(script())
+    Path("b.sh").write_text(f"#!/bin/bash\ntorchrun pretrain_gpt.py --save {'x' * 200_001}\n")
+    run = meshlint("diff", *PINS, "a.sh", "b.sh")
+    assert (run.status, "meshlint: error MSH003 b.sh:2: This cannot be read" in run.err) == (1, True)
+    back = meshlint("diff", *PINS, "b.sh", "a.sh")
+    assert (back.status, "MSH003" in back.err) == (0, False)

@@ -22,6 +22,7 @@ from meshlint.cli.common import (
     say,
     settings_for,
     shared,
+    tell_apart,
     ticking,
 )
 from meshlint.report.cards import FORMATS
@@ -60,6 +61,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
         raise click.UsageError(str(error)) from None
     lines = reports.render(deck.cards, values["form"], __version__, coloured(values["color"]), values["verbose"])
     say(deck.report.notes, lines)
+    tell_apart(deck.apart)
     if not deck.cards:
         said = no_launch(deck.report.files) if words is None else "the command behind `--` is no launch that is known"
         click.echo(f"meshlint: {said}", err=True)

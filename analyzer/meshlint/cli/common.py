@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from meshlint.finding import Severity
+from meshlint.finding import Finding, Severity
 from meshlint.records import dataclass
 from meshlint.settings.model import Settings
 
@@ -211,6 +211,16 @@ def coloured(when: str) -> bool:
     if when == "auto":
         return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return when == "always"
+
+
+def tell_apart(findings: Iterable[Finding]) -> None:
+    """Print findings that stand on no launch to the errors, a line each."""
+    from meshlint.report.card import place, told
+
+    for finding in findings:
+        click.echo(
+            f"meshlint: {finding.severity.value} {finding.code} {place(finding.span)}: {told(finding)}", err=True
+        )
 
 
 def say(notes: Iterable[str], lines: Iterable[str]) -> None:

@@ -20,6 +20,7 @@ from meshlint.cli.common import (
     say,
     settings_for,
     shared,
+    tell_apart,
 )
 from meshlint.finding import Severity
 from meshlint.report.compare import FORMATS
@@ -56,6 +57,7 @@ def command(before: str, after: str | None, **values: Any) -> int:
     except UsageError as error:
         raise click.UsageError(str(error)) from None
     say(found.notes, render(found, values["form"], __version__, coloured(values["color"]), values["verbose"]))
+    tell_apart(found.apart)
     for failure in found.failures:
         click.echo(f"meshlint: internal error: {clean(failure)}", err=True)
     if found.failures:
@@ -63,7 +65,8 @@ def command(before: str, after: str | None, **values: Any) -> int:
     if not found.pairs:
         click.echo("meshlint: no launch of one side belongs to a launch of the other", err=True)
     least = Severity(values["fail_level"] or settings.fail_level).rank
-    return int(any(finding.severity.rank >= least for pair in found.pairs for finding in pair.appear))
+    fresh = (*found.apart, *(finding for pair in found.pairs for finding in pair.appear))
+    return int(any(finding.severity.rank >= least for finding in fresh))
 
 
 def _sides(before: str, after: str | None) -> tuple[str, str]:

@@ -24,7 +24,7 @@ from meshlint.engine.options import Options
 from meshlint.engine.readers import readers
 from meshlint.engine.run import scope_of, scope_of_command, with_sources
 from meshlint.engine.whole import Outcome, choose, judge_launch, report_of
-from meshlint.finding import Coverage, LaunchRef, Report
+from meshlint.finding import Coverage, Finding, LaunchRef, Report
 from meshlint.records import dataclass
 from meshlint.sources.discover import Scope
 
@@ -42,6 +42,12 @@ class Deck:
     report: Report
     launches: tuple[tuple[Launch, ...], ...]
     grounds: tuple[Ground, ...]
+
+    @property
+    def apart(self) -> tuple[Finding, ...]:
+        """Give the findings that count and stand on no card, such as a launch that cannot be read."""
+        told = {finding.fingerprint for card in self.cards for finding in card.findings}
+        return tuple(f for f in self.report.findings if f.counts and f.fingerprint not in told)
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePosixPath
@@ -55,6 +55,7 @@ def compare(
         tuple(one.card.launch for one in right),
         failures=tuple(dict.fromkeys(failure for deck in decks for failure in deck.report.failures)),
         notes=tuple(dict.fromkeys(note for deck in decks for note in deck.report.notes)),
+        apart=_fresh(decks[1].apart, decks[0].apart),
     )
 
 
@@ -138,9 +139,13 @@ def _findings(before: Card, after: Card) -> tuple[tuple[Finding, ...], tuple[Fin
 
 
 def _beyond(card: Card, other: Card) -> tuple[Finding, ...]:
-    known = Counter(finding.code for finding in other.findings)
+    return _fresh(card.findings, other.findings)
+
+
+def _fresh(findings: Iterable[Finding], others: Iterable[Finding]) -> tuple[Finding, ...]:
+    known = Counter(finding.code for finding in others)
     fresh = []
-    for finding in card.findings:
+    for finding in findings:
         known[finding.code] -= 1
         if known[finding.code] < 0:
             fresh.append(finding)
