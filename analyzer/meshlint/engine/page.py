@@ -16,7 +16,7 @@ _OWN = "## References/versions\n"
 def markdown(rule: type[Rule]) -> str:
     """Give the page. The same text is `meshlint explain` and the page of the site."""
     summary, _, body = inspect.cleandoc(rule.__doc__ or "").partition("\n\n")
-    written, _, references = body.strip().partition(_OWN)
+    written, _, references = f"{body.strip()}\n".partition(_OWN)
     parts = [f"# {rule.code}: {rule.slug}", summary, "\n".join(_facts(rule)), written.strip()]
     sources = "\n".join((*map(_window, rule.windows), *map(_reference, rule.references)))
     if references or sources:

@@ -61,8 +61,6 @@ class ExpertWorldSize(LaunchRule):
     ```
 
     ## References/versions
-
-    See below.
     """
 
     code = "PAR002"

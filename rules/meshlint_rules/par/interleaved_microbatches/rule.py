@@ -49,8 +49,6 @@ class InterleavedMicrobatches(LaunchRule):
     ```
 
     ## References/versions
-
-    See below.
     """
 
     code = "PAR011"

@@ -73,8 +73,6 @@ class LayersPerStage(LaunchRule):
     ```
 
     ## References/versions
-
-    See below.
     """
 
     code = "PAR003"

@@ -73,8 +73,6 @@ class MaxConnections(LaunchRule):
     ```
 
     ## References/versions
-
-    See below.
     """
 
     code = "PAR012"

@@ -59,8 +59,6 @@ class OptimizerInstances(LaunchRule):
     ```
 
     ## References/versions
-
-    See below.
     """
 
     code = "PAR010"

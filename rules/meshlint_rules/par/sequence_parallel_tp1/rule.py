@@ -40,8 +40,6 @@ class SequenceParallelTp1(LaunchRule):
     ```
 
     ## References/versions
-
-    See below.
     """
 
     code = "PAR005"
