@@ -214,11 +214,21 @@ def _peel_all(words: Words, counts: Counts) -> tuple[Words, str]:
                 break
             words = shorter
             continue
-        words = _options(rest, launcher, counts, name)
+        words = _first_of_several(_options(rest, launcher, counts, name), launcher, counts)
         counts.starter = launcher.starter or counts.starter
         if launcher.starter == "srun":
             counts.said["srun"] = Value(State.SET, True)
     return words, _name(words[0]) if words else ""
+
+
+def _first_of_several(words: Words, launcher: Launcher, counts: Counts) -> Words:
+    """Cut off what stands behind a lone `:`, where mpirun and srun start a further program in the same job."""
+    end = next((at for at, word in enumerate(words) if word.text == ":"), None)
+    if end is None or launcher.starter not in ("mpirun", "srun"):
+        return words
+    several = unknown("several programs are started together, joined by `:`", *words[end].origins)
+    counts.said.update(dict.fromkeys(("nodes", "tasks", "tasks_per_node"), several))
+    return words[:end]
 
 
 def _behind_front(words: Words) -> Words:
@@ -359,7 +369,8 @@ def _option(words: Words, place: int, launcher: Launcher, counts: Counts) -> int
 def _count(word: Word, text: str) -> Value:
     if word.text is None:
         return unknown(word.reason, *word.origins)
-    number = text.rpartition(":")[2] if text.startswith("gpu") else text
+    low, _, high = text.partition(":")
+    number = text.rpartition(":")[2] if text.startswith("gpu") else low if low == high else text
     if number.isdecimal() and len(number) < 10:
         return Value(State.SET, int(number), word.origins)
     if number in ("gpu", "auto", "cpu"):
