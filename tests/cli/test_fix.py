@@ -94,6 +94,30 @@ def test_a_setting_that_another_launch_reads_is_not_edited(tree: Path, meshlint:
     assert (tree / "run.sh").read_text() == before
 
 
+@pytest.mark.parametrize(
+    "twice",
+    [
+        "    --cp-comm-type p2p a2a --micro-batch-size 1\n    --cp-comm-type p2p\n",
+        "    --cp-comm-type p2p\n\n    a2a\n    --cp-comm-type p2p\n",
+        "    --seq-length $(nproc)\n",
+        "    --seq-length `nproc`\n",
+        "    --seq-length ${LENGTH:=4096}\n",
+    ],
+)
+def test_a_value_that_does_more_or_has_more_is_left(tree: Path, meshlint: CommandLine, twice: str) -> None:
+    text = f"{HEAD}{twice}{TAIL}"
+    (tree / "run.sh").write_text(text)
+    assert "fixed" not in meshlint("check", "--fix", "--select", "CFG001").err
+    assert (tree / "run.sh").read_text() == text
+
+
+def test_a_file_that_nobody_may_write_is_left(tree: Path, meshlint: CommandLine) -> None:
+    (tree / "run.sh").chmod(0o444)
+    run = meshlint("check", "--fix")
+    assert "not fixed: run.sh:6: CFG001: run.sh is read-only" in run.err
+    assert (tree / "run.sh").read_text() == TWICE
+
+
 def test_nothing_is_written_through_a_link(
     tree: Path, meshlint: CommandLine, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

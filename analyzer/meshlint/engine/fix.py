@@ -136,11 +136,13 @@ def _own(root: Path, path: str) -> Path:
     if os.path.realpath(file) != str(file):
         raise FixError(f"{path} is reached through a link")
     try:
-        plain = stat.S_ISREG(file.lstat().st_mode)
+        mode = file.lstat().st_mode
     except OSError as error:
         raise FixError(f"{path} cannot be read: {error.strerror}") from None
-    if not plain:
+    if not stat.S_ISREG(mode):
         raise FixError(f"{path} is no plain file")
+    if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
+        raise FixError(f"{path} is read-only")  # another file in its place would go round that
     return file
 
 

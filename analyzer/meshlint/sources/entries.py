@@ -134,6 +134,8 @@ def _columns(span: Span, start: int, end: int) -> Span:
 def _dropped(wish: Wish, entry: Entry, lines: Sequence[str], in_yaml: bool) -> tuple[Edit, ...]:
     if wish.span.path.endswith(".py"):
         return ()  # an empty string would stay behind
+    if not in_yaml and (_acts(wish, entry) or _has_more(wish, entry, lines)):
+        return ()
     before, after = entry.line[: entry.start], entry.line[entry.end :]
     rest = (before + after).strip()
     if rest in ("", "\\"):
@@ -145,6 +147,26 @@ def _dropped(wish: Wish, entry: Entry, lines: Sequence[str], in_yaml: bool) -> t
     kept = before.rstrip() if before.strip() else before
     end = entry.end if before.strip() else entry.end + len(after) - len(after.lstrip())
     return (Edit(_columns(wish.span, len(kept), end), ""),)
+
+
+def _acts(wish: Wish, entry: Entry) -> bool:
+    """Say whether a shell does something to get the value: runs a command, or sets a variable (`${S:=4}`)."""
+    value = entry.line[wish.span.column - 1 : wish.span.end_column - 1]
+    return "`" in value or "$(" in value or ("${" in value and "=" in value)
+
+
+def _has_more(wish: Wish, entry: Entry, lines: Sequence[str]) -> bool:
+    """Say whether a further word may belong to a flag: `--cp-comm-type p2p a2a`, on the next line too."""
+    if "=" in entry.line[entry.stop : wish.span.column - 1]:
+        return False
+    rows = (entry.line[entry.end :], *lines[wish.span.line : wish.span.line + MAX_BLANK])
+    rest = next((row.strip() for row in rows if row.strip(" \t\\")), "")
+    return bool(rest) and not rest.startswith(FURTHER)
+
+
+MAX_BLANK = 20
+FURTHER = ("-", ")", "(", '"', "'", "#", "$", ";", "&", "|", ">", "<", "}", "+")
+"""How what follows the value of a flag begins, where it is no further value."""
 
 
 def _neighbour(wish: Wish, entry: Entry, text: Text) -> Iterator[Edit]:
