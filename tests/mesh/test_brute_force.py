@@ -49,3 +49,8 @@ def test_what_is_proven_is_safe_on_every_mesh(seed: int) -> None:
     term = translator.term(write(seed, SHAPES[seed % len(SHAPES)]))
     if Prover(translator.terms, STANDARD).safe(term):
         assert simulate(term, STANDARD).run is None
+
+
+@pytest.mark.parametrize("seed", [1002479, 1029318])
+def test_what_disagreed_once_agrees(seed: int) -> None:
+    assert compare(seed, Counter()) == []

@@ -387,13 +387,19 @@ class Judge:
         self._answers.clear()
 
     def _explained(self, term: Node, fault: Fault) -> bool:
-        """Say whether the whole term is safe on the groups of a fault's part, so that the part told too little.
+        """Say whether the whole term is safe, or is so on the groups of a fault's part: the part told too little.
 
-        What comes before may make the part unreachable, or answer its questions. Silence of a bound explains nothing.
+        What comes before may make the part unreachable, or answer its questions; another group may stop a rank before
+        it comes to the event, under facts that are a way out there. Silence of a bound explains nothing.
         """
         groups = [item.group for item in (fault.stuck, *fault.also)] + list(fault.term.groups)
         keys = {group.partition for group in groups}
         whole = project(self.terms, term, lambda group: group.partition in keys, waits=True)
+        wholes = (whole,) if whole.shape == term.shape else (whole, term)
+        return any(self._safe_with(one, fault) for one in wholes)
+
+    def _safe_with(self, whole: Node, fault: Fault) -> bool:
+        """Say whether a term that holds the part of a fault is safe, on the mesh of the fault and on its own."""
         if whole.shape == fault.term.shape or count(whole) > CONFIRM_NODES:
             return False
         options = self._options_of(fault.grade)
