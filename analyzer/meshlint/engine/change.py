@@ -91,7 +91,9 @@ def _caused(scope: Scope, options: Options, patch: Patch, contents: Mapping[str,
     from meshlint.engine.change_rules import Sides, with_changes
 
     were = {*contents, *(change.before for change in patch.files)}  # some stay as they are: what cannot be read
-    now, then = _with_readers(_touched(scope, patch.paths), _touched(_before(scope, contents), were), options)
+    of_code = any(path.endswith(".py") for path in (*patch.paths, *were))
+    touched = _touched(scope, patch.paths, of_code), _touched(_before(scope, contents), were, of_code)
+    now, then = _with_readers(*touched, options)
     report = judged(now, options, keep=False)
     fresh: list[Finding] = []
     if report.findings:
@@ -176,10 +178,13 @@ def _shown(patch: Patch, top: Path, scope: Scope) -> Patch:
     return Patch(tuple(file for file in files if not Path(file.path or file.before).is_absolute()))
 
 
-def _touched(scope: Scope, paths: Iterable[str]) -> Scope:
-    """Judge the launches that read a changed file, and the whole program: a gate in one file starves another's call."""
+def _touched(scope: Scope, paths: Iterable[str], of_code: bool) -> Scope:
+    """Judge the launches that read a changed file, and the whole program: a gate in one file starves another's call.
+
+    Where no Python file changes, the program is the same on both sides, and so is what is found in it.
+    """
     changed = tuple(sorted(set(paths) & set(scope.asked)))
-    return replace(scope, asked=changed, named=frozenset(changed), code=scope.asked)
+    return replace(scope, asked=changed, named=frozenset(changed), code=scope.asked if of_code else ())
 
 
 def _before(scope: Scope, contents: Mapping[str, str | None]) -> Scope:

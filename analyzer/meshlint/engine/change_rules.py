@@ -93,19 +93,24 @@ def _speaks(rule: LaunchChangeRule, patch: Patch) -> bool:
 def _program(rules: Sequence[ProgramChangeRule], sides: Sides, now: Side, failures: list[str]) -> Iterator[Judged]:
     if not rules or not any((change.path or change.before).endswith(ENDING) for change in sides.patch.files):
         return
-    from meshlint.engine.program_facts import facts_of_files
     from meshlint.protocol.change import ProgramChange
 
     files = tuple(_changed(sides, now))
     if not files:
         return
-    paths = [path for path in now.context.files if path.endswith(ENDING)]
-    change = ProgramChange(files, lambda: facts_of_files(paths, now.context, None))
+    change = ProgramChange(files, lambda: _facts_of_all(now.context))
     for rule in rules:
         try:
             yield from [judged_of(rule, verdict) for verdict in rule.check(change) if verdict.span is not None]
         except Exception as error:
             _failed(rule.code, error, failures)
+
+
+def _facts_of_all(context: Context) -> Mapping[str, FileFacts]:
+    """Give the facts of the whole program, which most changes are judged without."""
+    from meshlint.engine.program_facts import facts_of_files
+
+    return facts_of_files([path for path in context.files if path.endswith(ENDING)], context, None)
 
 
 def _failed(code: str, error: Exception, failures: list[str]) -> None:
