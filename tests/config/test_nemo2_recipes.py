@@ -112,7 +112,7 @@ if __name__ == "__main__":
     assert data(launch, "trainer.strategy.tensor_model_parallel_size") == 4
     value = launch.find("trainer.strategy.tensor_model_parallel_size")
     assert value is not None
-    assert value.origins[0].caveat == "--tp is given on the command line"
+    assert value.origins[0].caveat == "--tp on the command line"
     assert data(launch, "trainer.strategy.context_parallel_size") == 2
     assert data(launch, "trainer.devices") == "?"
 

@@ -137,11 +137,11 @@ SOURCED += "  --context-parallel-size $CP --tensor-model-parallel-size $TP\n"
 def test_a_sourced_file_that_is_not_there_may_change_what_stands_before(meshlint: CommandLine, tmp_path: Path) -> None:
     (launch,) = launches(meshlint, tmp_path, SOURCED % "cluster_env.sh")
     notes = {name: fields(launch)[f"{name}_parallel_size"].get("notes", []) for name in ("context", "tensor_model")}
-    said = "unless overridden: `./cluster_env.sh`, which could not be read, is sourced after it"
+    said = "unless overridden: `./cluster_env.sh` (sourced after it; could not be read)"
     assert notes == {"context": [said], "tensor_model": []}
     (finding,) = [f for f in findings(meshlint, tmp_path) if f["code"] == "HCP001"]
     assert finding["confidence"] == "medium"
-    assert "`./cluster_env.sh`, which could not be read" in finding["message"]
+    assert "`./cluster_env.sh` (sourced after it; could not be read)" in finding["message"]
 
 
 HERE = 'HERE="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"\n'

@@ -20,10 +20,7 @@ MAX_NAMES = 3
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One unknown that stopped rules: the fields that it leaves open, the rules, and the number of launches.
-
-    As text, it names its field where it leaves one open.
-    """
+    """One unknown that stopped rules: the fields that it leaves open, the rules, and the number of launches."""
 
     reason: str
     fields: tuple[str, ...]
@@ -31,8 +28,7 @@ class Cause:
     launches: int
 
     def __str__(self) -> str:
-        field = f"{self.fields[0]}: " if len(self.fields) == 1 else ""
-        return f"{field}{clean(self.reason)} ({_some(self.codes)})"
+        return f"{_some(self.fields)}: {clean(self.reason)} ({_some(self.codes)})"
 
 
 def causes(coverage: Sequence[Coverage]) -> list[Cause]:

@@ -223,7 +223,7 @@ def groups(config: EffectiveConfig, value: Value) -> Value:
     if not _own_arguments(config):
         return value if value.is_set and value.data is not None else heads_where_not_grouped(config) or value
     grouped = config.value("group_query_attention")
-    stop = follows("num_query_groups", grouped) or _checkpoint_forces(config, value)
+    stop = follows("group_query_attention", grouped) or _checkpoint_forces(config, value)
     if stop is not None:
         return stop
     return value if grouped.data else (heads_where_not_grouped(config) or value.with_data(None))
@@ -271,7 +271,7 @@ def splits_prediction(config: EffectiveConfig) -> Value | None:
 def _checkpoint_forces(config: EffectiveConfig, value: Value) -> Value | None:
     switch = config.value("use_checkpoint_args")
     if switch.data:
-        return unknown("the checkpoint's arguments replace it (--use-checkpoint-args)", *value.origins)
+        return unknown("the checkpoint says (--use-checkpoint-args)", *value.origins)
     return follows("use_checkpoint_args", switch)
 
 

@@ -117,7 +117,7 @@ def _fallback(option: Option, alone: bool) -> Val:
         return Unknown(f"`{option.flags[0]}` is given on the command line")
     value = option.fallback
     if alone and isinstance(value, Leaf) and value.origins:
-        caveat = f"{option.flags[-1]} is given on the command line"
+        caveat = f"{option.flags[-1]} on the command line"
         return replace(value, origins=(replace(value.origins[0], caveat=caveat), *value.origins[1:]))
     return value
 

@@ -385,7 +385,7 @@ def _environment(machine: Calls, name: str, site: CallSite) -> Val | None:
         return _dict(machine, machine.environ, name, site)
     found = machine.environment(str(key.data), None)
     if found is None:
-        found = _with_caveat(site.args[1] if len(site.args) > 1 else NONE, f"{key.data} is set in the environment")
+        found = _with_caveat(site.args[1] if len(site.args) > 1 else NONE, f"{key.data} in the environment")
     if name == "setdefault":
         machine.put(machine.environ.entries, key.data, found)
     return found

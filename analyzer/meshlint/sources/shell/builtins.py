@@ -344,7 +344,7 @@ def _may_change(shell: Shell, name: str) -> None:
     """
     if shell.state.guards or posixpath.basename(name).strip("\"'") in _SETTERS_OF_PATHS:
         return
-    caveat = f"`{name}`, which could not be read, is sourced after it"
+    caveat = f"`{name}` (sourced after it; could not be read)"
     variables = shell.state.variables
     for key in list(variables)[:MAX_NOTED]:
         atoms = variables[key].atoms
