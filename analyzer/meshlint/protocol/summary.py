@@ -327,16 +327,17 @@ class Engine:
     def model_of(self, func: Func) -> Entry | None:
         """Give the model that wins over a function of the program: getters always, events only where composite.
 
-        A method that names its collectives itself is no library's of the same name: what it does counts.
+        A method that names its collectives itself is no library's of the same name: what it does counts, unless that
+        is done on a group of which no more is known.
         """
         definition = self.linker.definition(func.path, func.index)
         if definition.owner >= 0 or definition.parent > 0:
-            if seeds(definition):
-                return None
             outer = (func.path, definition.owner)
             owner = self.linker.klass(outer).qualname + "." if outer[1] >= 0 else ""
             entry = self.models.find(f"{self.linker.module_name(func.path)}.{owner}{definition.name}")
-            return entry if entry is not None and entry.composite and owner else None
+            if entry is None or not entry.composite or not owner:
+                return None
+            return None if seeds(definition) and self._acts_itself(func) else entry
         entry = self.models.find(f"{self.linker.module_name(func.path)}.{definition.name}")
         if entry is None:
             return None
@@ -346,16 +347,27 @@ class Engine:
 
     def _is_blind(self, func: Func) -> bool:
         """Say whether a function that bears the name of an event shows none: it calls what is made at run time."""
+        groups = self._groups_of(func)
+        return groups is not None and not groups
+
+    def _acts_itself(self, func: Func) -> bool:
+        """Say whether a function that bears the name of an event shows events of its own, on groups that are known."""
+        groups = self._groups_of(func)
+        return bool(groups) and not any(group.unknown for group in groups or ())
+
+    def _groups_of(self, func: Func) -> tuple[Group, ...] | None:
+        """Give the groups on which a function acts where nothing is known of its arguments; None while it is walked."""
         key = (func.path, func.index)
-        asked = ("blind", key)
+        asked = ("groups", key)
         if not self._may_enter(asked) or not self._may_enter(key):
-            return False
+            return None
         definition = self.linker.definition(*key)
 
-        def walked() -> bool:
-            return self._walk(self.frame(func, definition, [], {}, None), key).is_nil
+        def walked() -> tuple[Group, ...]:
+            return self._walk(self.frame(func, definition, [], {}, None), key).term.groups
 
-        return bool(self._worked_out(asked, key, walked))
+        groups: tuple[Group, ...] = self._worked_out(asked, key, walked)
+        return groups
 
     def weakly(self, name: str) -> tuple[str, int] | None:
         """Give the one method that bears a name, for a receiver that is not known, if it can matter."""
