@@ -269,6 +269,8 @@ def _windows() -> Iterator[str]:
     yield "tags, whose files no wheel has. What real GPUs showed is on the page"
     yield "[evidence](evidence.md); where a window of Transformer Engine was measured there, it agrees."
     yield ""
+    yield "Windows of a framework's table, or of launch cards, that no rule claims itself come last."
+    yield ""
     yield "| rule | library | edge | says | before | after | how |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     for row in sorted(rows, key=lambda one: (one["code"], one["library"])):
@@ -281,7 +283,7 @@ def _edge(row: dict[str, Any]) -> list[str]:
     note = f" ({row['note']})" if row["note"] else ""
     sides = [f"{row[side]}: {'; '.join(_side(one, side) for one in row['by'])}" for side in ("before", "after")]
     how = [f"run: {one['how']}" if "file" not in one else f"{one['how']}: `{one['file']}`" for one in row["by"]]
-    name = f"[{row['code']}](rules/{row['code']}.md)"
+    name = f"[{row['code']}](rules/{row['code']}.md)" if row["code"].isupper() else f"table of {row['code']}"
     return [name, row["library"], f"{turn} {row['edge']}", row["says"] + note, *sides, "; ".join(dict.fromkeys(how))]
 
 

@@ -13,33 +13,65 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from source import lines
 from wheels import CORE, Wheel
 from window_proofs import BESIDE, PROOFS, TORCH_ASKED_ON, Ask, Proof, Read
 
+from meshlint.config import card, frameworks
 from meshlint.rule import Window
 from meshlint_rules import rules
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "docs" / "windows.json"
-MEGATRON = "NVIDIA+Megatron-LM/repo"
+TAGS: Mapping[str, tuple[str, str]] = {
+    "megatron-core": ("NVIDIA+Megatron-LM/repo", "core_v"),
+    "megatron-bridge": ("NVIDIA-NeMo+Megatron-Bridge/repo", "v"),
+    "nemo-rl": ("NVIDIA-NeMo+RL/repo", "v"),
+}
+"""The git folder of a library's source, and what stands before a release in its tags."""
 
 Answers = Mapping[str, Mapping[str, Any]]
 
 
 @cache
 def windows() -> dict[tuple[str, str], Window]:
-    """Give every window that a rule claims, by the rule's code and its name in the rule's module."""
+    """Give every window that a rule claims, by code and name in the rule's module, then those of the tables."""
     found = {}
     for rule in rules():
         names = {id(value): name for name, value in vars(sys.modules[rule.__module__]).items()}
         found.update({(rule.code, names[id(window)]): window for window in rule.windows})
+    claimed = set(found.values())
+    for key, window in tables():
+        if window not in claimed:
+            claimed.add(window)
+            found[key] = window
     return found
+
+
+def tables() -> Iterator[tuple[tuple[str, str], Window]]:
+    """Give the windows of the frameworks' tables and of cards, by the name of the module and their own.
+
+    A default's is named for its field. What other tables take over from megatron-core's comes first as its own.
+    """
+    for package in (frameworks, card):
+        named = sorted((one.name for one in iter_modules(package.__path__)), key=lambda name: name != "megatron_core")
+        for one in named:
+            module = import_module(f"{package.__name__}.{one}")
+            owner = "card" if package is card else one.replace("_", "-")
+            for name, value in sorted(vars(module).items()):
+                if isinstance(value, Window):
+                    yield (owner, name), value
+            for row in getattr(module, "DEFAULTS", ()):
+                if row.window is not None:
+                    yield (owner, row.field), replace(row.window, says=f"{row.field} is {row.data} by default")
 
 
 def edges() -> list[tuple[str, str, str]]:
@@ -119,16 +151,21 @@ def holds(proof: Proof, number: int, question: Ask, answers: Answers) -> list[st
 def text(proof: Proof, read: Read, version: str, wheels: Path, mirrors: Path | None) -> tuple[str, str | None]:
     """Give the place and the text of the file that a statement stands in; None where it has no such file."""
     for file in read.shape.files:
-        found = _at_tag(mirrors, version, file) if read.tags else Wheel(library(proof), version).of(wheels).text(file)
+        found = (
+            _at_tag(mirrors, library(proof), version, file)
+            if read.tags
+            else Wheel(library(proof), version).of(wheels).text(file)
+        )
         if found is not None:
             return file, found
     return read.shape.files[0], None
 
 
-def _at_tag(mirrors: Path | None, version: str, file: str) -> str | None:
+def _at_tag(mirrors: Path | None, library: str, version: str, file: str) -> str | None:
     if mirrors is None:
         raise FileNotFoundError("MESHLINT_MIRRORS names no folder of mirrors")
-    words = ["git", "-C", str(mirrors / MEGATRON), "show", f"core_v{version}:{file}"]
+    folder, before = TAGS[library]
+    words = ["git", "-C", str(mirrors / folder), "show", f"{before}{version}:{file}"]
     done = subprocess.run(words, capture_output=True, check=False)
     return done.stdout.decode() if done.returncode == 0 else None
 

@@ -32,7 +32,8 @@ class Shape:
     """A kind of statement, below functions or classes of these names, whose words and tests name all of `names`.
 
     `files` are the places of the file over the versions, the first that is there counts. A name `!x` must stand in a
-    test that does not hold, and one of `without` nowhere in the statement or the tests that hold.
+    test that does not hold, and one of `without` nowhere in the statement or the tests that hold. `x=y` is an argument
+    x with the constant y.
     """
 
     files: tuple[str, ...]
@@ -57,6 +58,8 @@ def words(node: ast.AST | None) -> Iterator[str]:
         match one:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
                 yield name
+            case ast.keyword(arg=str(name), value=ast.Constant(value=value)):
+                yield from (name, f"{name}={value}")
             case ast.keyword(arg=str(name)):
                 yield name
             case ast.Constant(value=str(text)):
@@ -137,7 +140,7 @@ def read(text: str, within: str) -> tuple[Seen, ...]:
 
 def lines(text: str, shape: Shape) -> tuple[int, ...]:
     """Give the lines of the statements that have a shape, in order."""
-    if not all(name.removeprefix("!") in text for name in (*shape.names, shape.within)):
+    if not all(name.removeprefix("!").rpartition("=")[2] in text for name in (*shape.names, shape.within)):
         return ()
     kinds = KINDS[shape.kind]
     found = (

@@ -45,7 +45,9 @@ BESIDE: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "0.2": ("0.1.0rc4", "0.2.0rc6"),
         "0.3": ("0.2.0rc6", "0.3.0"),
         "0.4": ("0.3.1", "0.4.0"),
+        "0.6": ("0.5.1", "0.6.0"),
     },
+    "nemo-rl": {"0.6": ("0.5.0", "0.6.0")},
     "verl": {"0.8": ("0.7.1", "0.8.0"), "0.9": ("0.8.0", "0.9.0")},
     "torch": {"2.6": ("2.5.1", "2.6.0")},
 }
@@ -153,7 +155,53 @@ SHARDS = (
     Read(Shape(ARGUMENTS, "set", ("total_model_size", "gtp_weight_remat_size"), "validate_args"), "after"),
 )
 
-PROOFS = (
+CONFIG = (f"{CORE}transformer/transformer_config.py",)
+SIZES_ASSERTED = Read(
+    Shape((f"{BRIDGE}training/config.py",), "assert", ("hcp_sizes", "hierarchical_context_parallel_sizes"),
+          "_validate_cp_comm_type"), "after",
+)  # fmt: skip
+GRID = groups(
+    "expert_model_parallel_size",
+    "",
+    tensor_model_parallel_size=4,
+    context_parallel_size=2,
+    expert_model_parallel_size=2,
+)
+
+TABLES = (
+    Proof("megatron-bridge", "EXPERTS_WHOLE", "0.6",
+          (Read(Shape((f"src/{BRIDGE}models/transformer_config.py",), "set",
+                      ("expert_tensor_parallel_size", "1", "expert_model_parallel_size")), "after", tags=True),)),
+    Proof("megatron-bridge", "PAD_MENDED", "0.6",
+          (Read(Shape(("scripts/training/run_recipe.py",), "set", ("sync_offline_packing_alignment", "recipe")),
+                "after", tags=True),)),
+    Proof("megatron-core", "attention_backend", "0.11",
+          (Read(Shape(CONFIG, "field", ("attention_backend",)), "after"),)),
+    Proof("megatron-core", "moe_flex_dispatcher_backend", "0.16",
+          (Read(Shape(CONFIG, "field", ("moe_flex_dispatcher_backend",)), "after"),)),
+    Proof("megatron-core", "recompute_modules", "0.12",
+          (Read(Shape(CONFIG, "field", ("recompute_modules",)), "after"),)),
+    Proof("megatron-lm", "PATTERN_RULES", "0.17",
+          (Read(Shape(ARGUMENTS, "set", ("get_hybrid_total_layer_count", "hybrid_layer_pattern"), "validate_args"),
+                "after", tags=True),)),
+    Proof("megatron-lm", "SFT_PACKS", "0.16",
+          (Read(Shape(("pretrain_gpt.py",), "set", ("cu_seqlens", "batch", "pop")), "after", tags=True),)),
+    Proof("megatron-lm", "data_parallel_sharding_strategy", "0.18",
+          (Read(Shape(ARGUMENTS, "call", ("sharding", "strategy", "default=optim_grads_params")), "after",
+                tags=True),)),
+    Proof("megatron-lm", "hybrid_attention_ratio", "0.17",
+          (Read(Shape(ARGUMENTS, "call", ("hybrid", "attention", "ratio", "default=0.0")), "before", tags=True),)),
+    Proof("megatron-lm", "hybrid_mlp_ratio", "0.17",
+          (Read(Shape(ARGUMENTS, "call", ("hybrid", "mlp", "ratio", "default=0.0")), "before", tags=True),)),
+    Proof("nemo-rl", "PAD_CHECKED", "0.6",
+          (Read(Shape(("nemo_rl/models/megatron/data.py", "nemo_rl/models/megatron/common.py"), "assert",
+                      ("pad_individual_seqs_to_multiple_of", "minimum_pad_factor")), "after", tags=True),)),
+    Proof("megatron-bridge", "SIZES_CHECKED", "0.4", (SIZES_ASSERTED,)),
+    Proof("card", "GRID_APART", "0.10", (GRID,)),
+)  # fmt: skip
+"""The windows of the frameworks' tables, and of cards, that no rule claims itself."""
+
+RULES = (
     Proof("CGR001", "CHECKED", "0.11", (config("", "CPU offloading", enable_cuda_graph=True, **OFFLOAD),)),
     Proof("CGR001", "NO_RECOMPUTE", "0.11",
           (config("", "activation recomputation", enable_cuda_graph=True, recompute_granularity="selective"),)),
@@ -190,8 +238,7 @@ PROOFS = (
           (Read(Shape((f"{CORE}transformer/multi_latent_attention.py",), "set", ("value", "pad", "query", "shape")),
                 "after"),)),
     Proof("HCP001", "BRIDGE_ASSERTS", "0.4",
-          (Read(Shape((f"{BRIDGE}training/config.py",), "assert", ("hcp_sizes", "hierarchical_context_parallel_sizes"),
-                      "_validate_cp_comm_type"), "after"),)),
+          (SIZES_ASSERTED,)),
     Proof("HCP002", "BUILDER_ASSERTS", "0.13",
           (groups("", "AssertionError", context_parallel_size=4, hierarchical_context_parallel_sizes=[2, 1]),)),
     Proof("HCP004", "REFUSED", "0.4",
@@ -261,8 +308,7 @@ PROOFS = (
     Proof("PAR001", "ENCODER_APART", "0.14", (ENCODER,)),
     Proof("PAR001", "WEIGHT_SHARDS", "0.19", SHARDS),
     Proof("PAR002", "GRID", "0.10",
-          (groups("expert_model_parallel_size", "", tensor_model_parallel_size=4, context_parallel_size=2,
-                  expert_model_parallel_size=2),)),
+          (GRID,)),
     Proof("PAR002", "ENCODER_APART", "0.14", (ENCODER,)),
     Proof("PAR002", "WEIGHT_SHARDS", "0.19", SHARDS),
     Proof("PAR003", "STAGES_CHECKED", "0.11",
@@ -322,3 +368,5 @@ PROOFS = (
                       ("chunk_end", "min", "recompute_num_layers", "num_layers_per_pipeline_rank"),
                       "_checkpointed_forward"), "after"),)),
 )  # fmt: skip
+
+PROOFS = (*RULES, *TABLES)
