@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,7 @@ def test_json_says_so(folder: Path, meshlint: CommandLine) -> None:
     [
         ("", ":1: this is not a baseline"),
         ("x\n", ":1: this is not a baseline"),
+        ("# meshlint baseline 12: CODE\n", ":1: this is not a baseline"),
         ("# meshlint baseline 1\nHCP001\n", ":2: an entry is"),
         ("# meshlint baseline 1\nHCP001 ab x0\tone.sh\n", ":2: an entry is"),
         ("# meshlint baseline 1\nHCP001 ab x9999999999999\tone.sh\n", ":2: an entry is"),
@@ -106,6 +108,36 @@ def test_a_baseline_that_is_not_there(folder: Path, meshlint: CommandLine) -> No
     run = meshlint("check", "--baseline", "nothere.txt")
     assert run.status == 2
     assert "nothere.txt: it cannot be read: No such file or directory" in run.err
+
+
+def test_a_pipe_or_a_device_is_no_baseline(folder: Path, meshlint: CommandLine) -> None:
+    os.mkfifo(folder / "pipe")
+    (folder / "zero").symlink_to("/dev/zero")
+    for name in ("pipe", "zero"):
+        (folder / "meshlint.toml").write_text(f'baseline = "{name}"\n')
+        run = meshlint("check")
+        assert (run.status, f"{name}: it is no plain file" in run.err) == (2, True)
+
+
+def test_only_a_baseline_is_written_over(folder: Path, meshlint: CommandLine) -> None:
+    (folder / "precious").write_text("precious\n")
+    (folder / "meshlint.toml").write_text('baseline = "precious"\n')
+    run = meshlint("baseline", "write")
+    assert (run.status, "it holds something else" in run.err) == (2, True)
+    (folder / "link").symlink_to("meshlint-baseline.txt")
+    (folder / "meshlint.toml").write_text("")
+    assert meshlint("baseline", "write").status == 0
+    run = meshlint("baseline", "write", "--file", "link")
+    assert (run.status, "nothing is written through one" in run.err) == (2, True)
+    assert (folder / "precious").read_text() == "precious\n"
+
+
+@pytest.mark.parametrize("path", ["a\u2028b.sh", "a\x0cb.sh", "a\x85b.sh"])
+def test_any_path_is_kept(folder: Path, meshlint: CommandLine, path: str) -> None:
+    (folder / "one.sh").rename(folder / path)
+    assert meshlint("baseline", "write").status == 0
+    assert meshlint("check", "--baseline", "meshlint-baseline.txt").status == 0
+    assert "0 stale taken out" in meshlint("baseline", "prune").err
 
 
 def test_prune_wants_everything(folder: Path, meshlint: CommandLine) -> None:

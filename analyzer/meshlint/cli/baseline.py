@@ -53,18 +53,13 @@ def command(action: str, paths: tuple[str, ...], file: Path | None, **values: An
 
 def load(file: Path) -> tuple[Entry, ...]:
     """Read a baseline; what is wrong with it is a usage error."""
+    from meshlint.cli.files import text_of
     from meshlint.review.baseline import MAX_BYTES, BaselineError, read
 
     try:
-        if file.stat().st_size > MAX_BYTES:
-            raise click.UsageError(f"{file}: a baseline has at most {MAX_BYTES:,} bytes")
-        return read(file.read_text("utf-8"), str(file))
+        return read(text_of(file, MAX_BYTES, "a baseline"), str(file))
     except BaselineError as error:
         raise click.UsageError(str(error)) from None
-    except UnicodeDecodeError:
-        raise click.UsageError(f"{file}: it is not UTF-8") from None
-    except OSError as error:
-        raise click.UsageError(f"{file}: it cannot be read: {error.strerror}") from None
 
 
 def _judged(paths: tuple[str, ...], options: Options) -> Report:
@@ -101,10 +96,10 @@ def _prune(file: Path, report: Report) -> int:
 
 
 def _put(file: Path, text: str) -> None:
-    try:
-        file.write_bytes(text.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise click.UsageError(f"{file}: it cannot be written: {error.strerror}") from None
+    from meshlint.cli.files import replace_text
+    from meshlint.review.baseline import MARK
+
+    replace_text(file, text, MARK)
 
 
 def _entries(entries: tuple[Entry, ...]) -> str:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -225,10 +225,13 @@ def patch_text(file: str | None) -> str | None:
     """Read a diff; raises UsageError where it cannot be read."""
     if file is None:
         return None
+    from meshlint.sources.patch import MAX_BYTES  # one byte more shows that there are more
+
     if file == "-":
-        return sys.stdin.buffer.read().decode("utf-8", "replace")
+        return sys.stdin.buffer.read(MAX_BYTES + 1).decode("utf-8", "replace")
     try:
-        return Path(file).read_bytes().decode("utf-8", "replace")
+        with Path(file).open("rb") as source:
+            return source.read(MAX_BYTES + 1).decode("utf-8", "replace")
     except OSError as error:
         raise click.UsageError(f"--diff-file {file}: it cannot be read: {error.strerror}") from None
 
@@ -255,10 +258,10 @@ def _check_target(file: Path, text: str) -> None:
         raise click.UsageError(f"{where}: `{file}` cannot be written")
 
 
-def _log(lines: Iterable[str]) -> int:
+def _log(log: TextIO) -> int:
     from meshlint.reproduce.log import groups_in, verdict
 
-    said, status = verdict(groups_in(lines))
+    said, status = verdict(groups_in(log))
     click.echo(said)
     return status
 

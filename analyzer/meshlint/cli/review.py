@@ -157,38 +157,20 @@ def _diff(values: Mapping[str, Any], where: Where, cwd: Path) -> str:
     if missing:
         _tell(f"{missing}: the change is taken as the host has it")
     try:
-        return without_submodules(where.host.diff())
+        return where.host.diff()
     except HostError as error:
         raise click.UsageError(f"the change cannot be read from the host: {error}; give --base") from None
 
 
-def without_submodules(diff: str) -> str:
-    """Take the files out of a git diff that are commits of other repositories: there is no text to judge."""
-    files = f"\n{diff}".split("\ndiff --git ")
-    kept = [file for file in files[1:] if not _is_submodule(file)]
-    return "".join(f"diff --git {file.rstrip(chr(10))}\n" for file in kept) if len(files) > 1 else diff
-
-
-def _is_submodule(file: str) -> bool:
-    head = file.split("\n@@ ", 1)[0].split("\n")
-    return any(line.endswith(" 160000") for line in head if line.startswith(("index ", "new ", "old ", "deleted ")))
-
-
 def _read(file: str) -> Report:
     from meshlint import __version__
+    from meshlint.cli.files import text_of
     from meshlint.review.findings import MAX_BYTES, FindingsError, read
 
-    path = Path(file)
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise click.UsageError(f"{file}: a report has at most {MAX_BYTES:,} bytes")
-        return Report(__version__, read(path.read_text("utf-8")))
+        return Report(__version__, read(text_of(Path(file), MAX_BYTES, "a report")))
     except FindingsError as error:
         raise click.UsageError(f"{file}: {error}") from None
-    except UnicodeDecodeError:
-        raise click.UsageError(f"{file}: it is not UTF-8") from None
-    except OSError as error:
-        raise click.UsageError(f"{file}: it cannot be read: {error.strerror}") from None
 
 
 def _lines(text: str) -> Mapping[str, Lines]:

@@ -14,7 +14,9 @@ from meshlint.finding import Finding, Report
 from meshlint.records import dataclass
 
 NAME = "meshlint-baseline.txt"
-HEAD = "# meshlint baseline 1: CODE FINGERPRINT PATH; `meshlint baseline prune` takes stale entries out\n"
+MARK = "# meshlint baseline 1"
+"""How a baseline begins; a colon, a blank or the end of the line follows."""
+HEAD = f"{MARK}: CODE FINGERPRINT PATH; `meshlint baseline prune` takes stale entries out\n"
 MAX_BYTES = 16 * 1024 * 1024
 
 
@@ -35,9 +37,9 @@ class Entry:
 
 def read(text: str, name: str) -> tuple[Entry, ...]:
     """Read a baseline; `name` is the file's, for errors. Raises BaselineError."""
-    lines = text.splitlines()
-    if not lines or not lines[0].startswith("# meshlint baseline 1"):
-        raise BaselineError(f"{name}:1: this is not a baseline of meshlint, which begins with `{HEAD.split(':')[0]}`")
+    lines = text.replace("\r\n", "\n").split("\n")  # a path may hold any other separator
+    if not lines[0].startswith(MARK) or lines[0].removeprefix(MARK)[:1] not in ("", ":", " "):
+        raise BaselineError(f"{name}:1: this is not a baseline of meshlint, which begins with `{MARK}`")
     entries: dict[tuple[str, str], Entry] = {}
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.startswith("#"):

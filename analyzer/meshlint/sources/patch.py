@@ -78,7 +78,7 @@ class Patch:
 def read_patch(text: str, strip: int = 1) -> Patch:
     """Read a unified diff; `strip` path parts are git's `a/` and `b/`. Submodules are left out. Raises PatchError."""
     if len(text) > MAX_BYTES:
-        raise PatchError(f"the diff has {len(text):,} characters; meshlint reads at most {MAX_BYTES:,}")
+        raise PatchError(f"the diff is longer than the {MAX_BYTES:,} bytes that meshlint reads")
     found = list(sections(text, strip))
     if not found and text.strip():
         raise PatchError("this is not a unified diff")
