@@ -101,7 +101,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         if name and (ROOT / name).is_file():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, source / name)
-    runner = Runner(source, source, temp)
+    checkout = tmp_path_factory.mktemp("checkout")
+    for name in ("venv", "ensurepip", "logging", "pip", "meshlint"):
+        (checkout / f"{name}.py").write_text("raise SystemExit('code of the checkout was run')\n")
+    runner = Runner(source, checkout, temp)
     assert runner.run("Install meshlint") == 0, runner.said
     return source, temp
 
