@@ -14,8 +14,8 @@ import pytest
 
 from meshlint.engine.reproducers import reproducer_of
 from meshlint.reproduce.case import Depth, Happens, Reproducer
-from meshlint.reproduce.launch import CannotRun, python_with_torch
-from meshlint.reproduce.run import Runner
+from meshlint.reproduce.launch import CannotRun, Machine, python_with_torch
+from meshlint.reproduce.run import Runner, _first, _unmet
 from meshlint.reproduce.script import LINES, written
 from meshlint.reproduce.verdict import text
 from meshlint_rules import rules
@@ -87,6 +87,31 @@ def test_it_is_shown_by_the_library(reproducer: Reproducer, runner: Runner) -> N
     if not verdict.cases:
         pytest.skip(verdict.why)
     assert verdict.shown, "\n".join(text(verdict, ""))
+
+
+@pytest.mark.parametrize(
+    ("there", "why"),
+    [
+        ("2.9.0+cu13", ""),
+        ("2.20.2", "it shows on transformer_engine <2.10, and 2.20.2 is here"),
+        ("", ""),
+        ("a checkout", ""),
+    ],
+)
+def test_a_case_runs_on_the_releases_that_it_speaks_of(there: str, why: str) -> None:
+    (case,) = FOUND["PKD003"].cases
+    machine = Machine("python", {"megatron.core": "0.19.2", "transformer_engine": there})
+    assert _first([case], machine) == ([] if why else [case])
+    if why:
+        assert _unmet([case], machine) == why
+
+
+@pytest.mark.parametrize("code", ["FRW002", "OVL001", "OVL002", "PAR012", "PKD009"])
+def test_a_library_comes_before_what_was_extracted_of_it(code: str) -> None:
+    bare, cases = Machine("python"), FOUND[code].cases
+    all_there = Machine("python", dict.fromkeys({name for case in cases for name in case.needs}, ""))
+    assert all(case.needs for case in _first([c for c in cases if Depth.GPU in c.depths], all_there))
+    assert all("extracted" in case.runs for case in _first([c for c in cases if Depth.CPU in c.depths], bare))
 
 
 @pytest.mark.parametrize("reproducer", FOUND.values(), ids=lambda made: made.code)

@@ -23,6 +23,10 @@ OTHER = "[I ProcessGroupNCCL.cpp:1] PG GUID 3(DATA_PARALLEL_GROUP_WITH_CP) TENSO
         (OTHER, 2, "names no context-parallel group"),
         ("", 2, "NCCL_DEBUG=INFO"),
         ("\udcff\x00" * 9 + PLAIN, 1, "no hierarchical ones"),
+        ("x" * 65500 + " " + LEVEL.format(1), 0, "HIERARCHICAL_CONTEXT_PARALLEL_GROUP_L1 (line 1)"),
+        ("x\x1b[2J" * (1 << 20) + "\n" + PLAIN, 1, "built (line 2)"),
+        ("".join(f"HIERARCHICAL_CONTEXT_PARALLEL_GROUP_{n} " for n in range(9999)), 0, "GROUP_15 (line 1)"),
+        ("HIERARCHICAL_CONTEXT_PARALLEL_GROUP_" * 4096, 2, "names no context-parallel group"),
     ],
 )
 def test_a_log_says_which_groups_were_built(

@@ -58,13 +58,23 @@ def test_a_rank_that_is_killed_is_a_crash_and_the_next_arm_runs() -> None:
 
 
 @needs_torch
-def test_an_arm_that_never_ends_is_ended() -> None:
+def test_an_arm_that_never_ends_is_ended_and_is_no_hang() -> None:
     with Runner(python=TORCH, timeout=6) as runner:
         verdict = runner.run(one(Arm(FOREVER, Happens.HANG)), Depth.CPU)
-        assert verdict.shown
+        assert not verdict.shown
+        assert "was still at work after" in verdict.cases[0].arms[0].why
+        assert verdict.cases[0].arms[1].happened is Happens.OK
         assert runner._worker is not None
         group = runner._worker.process.pid
     assert until(lambda: not alive(group))
+
+
+@needs_torch
+def test_a_wait_for_a_handle_is_a_wait() -> None:
+    late = "x = torch.ones(1)\nif rank == 0:\n    work = dist.all_reduce(x, async_op=True)\n    work.wait()"
+    with Runner(python=TORCH) as runner:
+        verdict = runner.run(one(Arm(late, Happens.HANG)), Depth.CPU)
+    assert [(wait.rank, wait.line, wait.whom) for wait in verdict.cases[0].arms[0].waits] == [(0, 4, (1,))]
 
 
 @needs_torch

@@ -71,6 +71,59 @@ def test_a_folder_without_dumps_or_none_at_all(tmp_path: Path, meshlint: Command
     assert "there is no folder" in meshlint("triage", tmp_path / "none").err
 
 
+def endless(depth: int) -> object:
+    """Give a list that is small, and whose text has no end: each level holds the one below twice."""
+    made: object = "x"
+    for _ in range(depth):
+        made = [made, made]
+    return made
+
+
+DEEP = b"(" * 50_000 + b"l" * 50_000 + b"."
+HUGE_MEMO = b"\x80\x02}r\xff\xff\xff\x3f."  # asks for a place that takes 16 GiB
+HUGE_TEXT = b"\x80\x04\x8d\xff\xff\xff\xff\xff\xff\x00\x00."
+
+
+@pytest.mark.parametrize("content", [HUGE_MEMO, HUGE_TEXT, DEEP, b'{"entries": ' + b"[" * 100_000])
+def test_a_dump_that_asks_for_too_much_is_told_of(content: bytes, tmp_path: Path, meshlint: CommandLine) -> None:
+    (tmp_path / "trace_0").write_bytes(content)
+    run = meshlint("triage", tmp_path)
+    assert run.status == 2
+    assert "no dump of the flight recorder" in run.err
+
+
+ENTRY = {"collective_seq_id": 1, "profiling_name": "nccl:all_reduce"}
+
+
+@pytest.mark.parametrize(
+    "dump",
+    [
+        {"entries": [ENTRY | {"process_group": 7}], "pg_config": [1]},
+        {"entries": [ENTRY | {"process_group": {"a": 1}}], "pg_config": {1: {"ranks": "[" * 9999}, "b": {"ranks": {}}}},
+        {"entries": [ENTRY | {"process_group": endless(64), "state": endless(64)}]},
+        {"entries": [ENTRY | {"profiling_name": endless(64)}, ENTRY | {"collective_seq_id": 1 << 99999}]},
+        {"entries": [ENTRY | {"input_sizes": [3, endless(64)], "input_dtypes": ["a", endless(64)]}]},
+        {"entries": [ENTRY | {"frames": [endless(64), {"filename": "a.py", "name": 3, "line": "4"}]}]},
+        {"entries": [ENTRY], "pg_config": {"0": {"ranks": [endless(64)], "desc": endless(64)}}},
+    ],
+)
+def test_wrong_types_in_a_dump_are_left_out(dump: object, tmp_path: Path) -> None:
+    (tmp_path / "trace_0").write_bytes(pickle.dumps(dump))
+    assert partings(read(tmp_path)) == ()
+
+
+def test_names_in_a_dump_cannot_steer_a_terminal(tmp_path: Path, meshlint: CommandLine) -> None:
+    for rank, line in enumerate((1, 2)):
+        frame = {"filename": "a\x1b[2J\n::error::b.py", "name": "\x1b]0;x\x07", "line": line}
+        entry = ENTRY | {"process_group": ["0", "::error::\x1b[31m"], "frames": [frame]}
+        (tmp_path / f"trace_{rank}").write_bytes(pickle.dumps({"entries": [entry]}))
+    run = meshlint("triage", tmp_path, tmp_path)
+    assert run.status == 1
+    assert "they part at call 1" in run.out
+    assert not {"\x1b", "\x07"} & {*run.out}
+    assert not any(line.lstrip().startswith("::") for line in run.out.split("\n"))
+
+
 @pytest.mark.parametrize(
     "entry", [{}, {"collective_seq_id": "x"}, {"collective_seq_id": 1, "profiling_name": "nccl:x"}, 3]
 )

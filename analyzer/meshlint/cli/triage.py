@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from meshlint.plain import shown
+
 if TYPE_CHECKING:
     from meshlint.finding import Finding, Report
     from meshlint.reproduce.triage import Parting, Place
@@ -35,7 +37,7 @@ def command(dumps: Path, sources: tuple[str, ...]) -> int:
     report = _judged(sources)
     for parting in found:
         for line in (*told(parting), *_explained(parting, report)):
-            sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace") + b"\n")
+            sys.stdout.buffer.write(shown(line).encode("utf-8", "backslashreplace") + b"\n")
     sys.stdout.flush()
     return 1
 

@@ -246,8 +246,12 @@ def attention_cases(
     fresh: bool = False,
     runs: str = "",
     tolerance: float = REAL_TOLERANCE,
+    releases: str = "",
 ) -> tuple[Case, ...]:
-    """Give one failure of attention by the real libraries on GPUs, and by the stand-in elsewhere."""
+    """Give one failure of attention by the real libraries on GPUs, and by the stand-in elsewhere.
+
+    `releases` are those of Transformer Engine that show it, as a specifier.
+    """
     found: list[Case] = []
     if real:
         found.append(
@@ -259,6 +263,7 @@ def attention_cases(
                 Arm(fixed.real_text(), Happens.OK),
                 depths=(Depth.GPU,),
                 needs=REAL_NEEDS,
+                releases={"transformer_engine": releases} if releases else {},
                 prelude=real_prelude(*failing.parts(), *fixed.parts()),
                 runs=runs or REAL_RUNS,
                 tolerance=tolerance,

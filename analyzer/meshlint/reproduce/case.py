@@ -65,10 +65,10 @@ class Case:
     """One failure, on the smallest mesh that shows it.
 
     `world` counts ranks. Of the cases of one name the first counts that has the depth asked for and whose `needs`,
-    Python modules, can be imported. `prelude` is what both arms begin with; `runs` names whose code runs where that is
-    not the arm's alone. `tolerance` is the largest relative error of a right value. `scales`: the arms run on
-    more ranks too. `alike`: an error comes to all ranks alike, before anything was sent, so that they can go on;
-    `fresh`: each arm wants processes of its own.
+    Python modules, can be imported, in the `releases` (specifiers, as of requirements) that show it. `prelude` is what
+    both arms begin with; `runs` names whose code runs where that is not the arm's alone. `tolerance` is the largest
+    relative error of a right value. `scales`: the arms run on more ranks too. `alike`: an error comes to all ranks
+    alike, before anything was sent, so that they can go on; `fresh`: each arm wants processes of its own.
     """
 
     name: str
@@ -78,6 +78,7 @@ class Case:
     fixed: Arm
     depths: tuple[Depth, ...] = DEPTHS
     needs: tuple[str, ...] = ()
+    releases: Mapping[str, str] = field(default_factory=dict)
     prelude: str = ""
     runs: str = ""
     tolerance: float = 1e-5

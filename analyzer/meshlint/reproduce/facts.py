@@ -35,7 +35,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class RankFacts:
-    """How one rank ended: `finished`, `waiting` (in `call`), `raised` (with `error`, at `line`) or `died`.
+    """How one rank ended: `finished`, `waiting` (in `call`), `running`, `raised` (with `error`, at `line`) or `died`.
 
     `counts` gives the calls that the rank has made, by instance. `clash` says that an error is the two sides' own.
     """

@@ -6,11 +6,20 @@ Groups bear a description (megatron/core/parallel_state.py:420 and 1122 at core_
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TextIO
 
 PLAIN = "CONTEXT_PARALLEL_GROUP"
 LEVELS = f"HIERARCHICAL_{PLAIN}"
+PIECE = 1 << 16
+"""Letters that are looked at together; a line of a log may have no end."""
+
+LONGEST = 64
+"""Letters of the longest description."""
+
+MOST = 16
+"""Levels that are told."""
 
 
 @dataclass(slots=True)
@@ -21,18 +30,27 @@ class Groups:
     levels: dict[str, int] = field(default_factory=dict)
 
 
-def groups_in(lines: Iterable[str]) -> Groups:
+def groups_in(log: TextIO) -> Groups:
     """Look for the descriptions of groups."""
     found = Groups()
-    for number, line in enumerate(lines, 1):
-        if PLAIN not in line:
+    for number, text in _pieces(log):
+        if PLAIN not in text:
             continue
-        for word in _words(line):
-            if word.startswith(LEVELS):
+        for word in _words(text):
+            if word.startswith(LEVELS) and len(found.levels) < MOST:
                 found.levels.setdefault(word, number)
             elif word == PLAIN and not found.plain:
                 found.plain = number
     return found
+
+
+def _pieces(log: TextIO) -> Iterator[tuple[int, str]]:
+    """Give a log's lines with their numbers, long ones in pieces that overlap."""
+    number, before = 1, ""
+    while piece := log.readline(PIECE):
+        yield number, before + piece
+        ended = piece.endswith("\n")
+        number, before = number + ended, "" if ended else piece[-LONGEST:]
 
 
 def _words(line: str) -> Iterator[str]:
@@ -41,7 +59,8 @@ def _words(line: str) -> Iterator[str]:
         if letter.isalnum() or letter == "_":
             word += letter
         elif word:
-            yield word.strip("_")
+            if len(word) <= LONGEST:
+                yield word.strip("_")
             word = ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +17,7 @@ from meshlint.reproduce.facts import ArmFacts
 from meshlint.reproduce.launch import CannotRun, Machine, Worker, python_with_torch, worker
 from meshlint.reproduce.verdict import ArmVerdict, CaseVerdict, Verdict, judge, not_run
 
-MODULES = ("megatron.core", "transformer_engine")
+MODULES = ("megatron.core", "transformer_engine", "megatron.training.arguments", "nemo_rl")
 """Libraries whose code a case may run; their versions go into every verdict."""
 
 TIMEOUT = 120.0
@@ -87,7 +87,7 @@ class Runner:
         except CannotRun as error:
             self._forget()
             return Verdict(reproducer.code, depth, why=str(error), hardware=_hardware(()))
-        why = "" if found else _unmet(wanted)
+        why = "" if found else _unmet(wanted, machine)
         cards = machine.cards if device == "cuda" else ()
         hardware = _hardware(cards)
         if cards and any(case.world > len(cards) and case.ran for case in found):
@@ -169,12 +169,29 @@ def _first(cases: Sequence[Case], machine: Machine | None) -> list[Case]:
 
 
 def _needed(case: Case, machine: Machine | None) -> bool:
-    return all(machine is not None and name in machine.versions for name in case.needs)
+    return all(machine is not None and name in machine.versions for name in case.needs) and not _other(case, machine)
 
 
-def _unmet(cases: Sequence[Case]) -> str:
-    names = sorted({name for case in cases for name in case.needs})
-    return f"it needs {' and '.join(names)}, which cannot be imported here"
+def _other(case: Case, machine: Machine | None) -> str:
+    """Say which library is there in a release that does not show a case; "" where none is, or none is known."""
+    if not case.releases or machine is None:
+        return ""
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
+    for name, wanted in case.releases.items():
+        with suppress(InvalidVersion):
+            there = machine.versions.get(name, "")
+            if there and not SpecifierSet(wanted, prereleases=True).contains(Version(there).base_version):
+                return f"it shows on {name} {wanted}, and {there} is here"
+    return ""
+
+
+def _unmet(cases: Sequence[Case], machine: Machine) -> str:
+    missing = sorted({name for case in cases for name in case.needs if name not in machine.versions})
+    if not missing:
+        return "; ".join(dict.fromkeys(filter(None, (_other(case, machine) for case in cases))))
+    return f"it needs {' and '.join(missing)}, which cannot be imported here"
 
 
 def _no_case(reproducer: Reproducer, depth: Depth) -> str:

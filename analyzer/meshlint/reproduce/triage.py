@@ -8,14 +8,27 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from meshlint.plain import clean
+
 MAX_BYTES = 64 << 20
 MAX_FILES = 4096
+MAX_ENTRIES = 20_000
+"""Calls of one rank that are read; the recorder keeps 2,000 unless it is told otherwise."""
+
+MAX_FRAMES = 100
+MAX_TEXT = 200
+"""Letters of a name that are kept, and dimensions of a shape."""
+
+ROOM = 2 << 30
+"""Bytes that reading one dump may take: a few bytes of a pickle can ask for any amount."""
+
 OWN_FRAMES = ("/torch/", "<string>")
 """Frames of torch itself, and of no file, say nothing about the program."""
 
@@ -95,18 +108,78 @@ class _Plain(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} in a dump")
 
 
+@dataclass(slots=True)
+class _Traces:
+    """What the dumps say, taken over one by one: places and names are kept once."""
+
+    calls: dict[str, dict[int, dict[int, Entry]]] = field(default_factory=dict)
+    members: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    places: dict[Place, Place] = field(default_factory=dict)
+    stacks: dict[tuple[Place, ...], tuple[Place, ...]] = field(default_factory=dict)
+
+    def take(self, rank: int, dump: Mapping[Any, Any]) -> None:
+        """Take over the dump of one rank; what is not as the recorder writes it is left out."""
+        groups = dump.get("pg_config")
+        for identity, config in groups.items() if isinstance(groups, dict) else ():
+            if isinstance(config, dict) and _text(identity):
+                self.members.setdefault(_text(identity), _members(config.get("ranks")))
+                self.names.setdefault(_text(identity), _text(config.get("desc")) or _text(identity))
+        for item in dump["entries"][:MAX_ENTRIES]:
+            entry = self.entry(item)
+            if entry is not None:
+                group = item.get("process_group")
+                words = [_text(one) for one in group[:2]] if isinstance(group, (list, tuple)) else []
+                key = words[0] if words else "0"
+                self.names.setdefault(key, words[-1] if words else "")
+                self.calls.setdefault(key, {}).setdefault(rank, {})[entry.number] = entry
+
+    def entry(self, item: Any) -> Entry | None:
+        """Read one call; None for what is none of a whole group."""
+        if not isinstance(item, dict) or item.get("is_p2p") is True:
+            return None
+        number, op = item.get("collective_seq_id"), _text(item.get("profiling_name")).rpartition(":")[2]
+        if not isinstance(number, int) or not op:
+            return None
+        return Entry(number, op, _shape(item), _text(item.get("state")), self.stack(item.get("frames")))
+
+    def stack(self, frames: Any) -> tuple[Place, ...]:
+        """Read the places of the program, innermost first."""
+        made = []
+        for frame in frames[:MAX_FRAMES] if isinstance(frames, (list, tuple)) else ():
+            file = _text(frame.get("filename")) if isinstance(frame, dict) else ""
+            if file.endswith(".py") and not any(own in file for own in OWN_FRAMES):
+                line = frame.get("line")
+                place = Place(_text(frame.get("name")), file, line if isinstance(line, int) else 0)
+                made.append(self.places.setdefault(place, place))
+        return self.stacks.setdefault(tuple(made), tuple(made))
+
+    def groups(self, ranks: Collection[int]) -> Iterator[GroupTrace]:
+        """Give what the ranks of each group did."""
+        for key in sorted(self.calls):
+            known = self.members.get(key) or tuple(sorted(self.calls[key]))
+            there = tuple(rank for rank in known if rank in ranks)
+            yield GroupTrace(self.names[key], there, {rank: self.calls[key].get(rank, {}) for rank in there})
+
+
 def read(folder: Path) -> tuple[GroupTrace, ...]:
     """Read the dumps of a folder, one a rank, by the number at the end of their names. Raises Unreadable."""
     if not folder.is_dir():
         raise Unreadable(f"there is no folder `{folder}`")
-    dumps: dict[int, Mapping[str, Any]] = {}
-    for file in sorted(folder.iterdir())[:MAX_FILES]:
+    try:
+        files = sorted(folder.iterdir())[:MAX_FILES]
+    except OSError as error:
+        raise Unreadable(f"`{folder}` cannot be read: {error.strerror}") from None
+    traces, ranks = _Traces(), set()
+    for file in files:
         rank = _rank(file)
         if rank is not None and file.is_file():
-            dumps[rank] = _load(file)
-    if not dumps:
+            with _bounded():
+                traces.take(rank, _load(file))
+            ranks.add(rank)
+    if not ranks:
         raise Unreadable(f"`{folder}` holds no dumps of the flight recorder (files whose names end in a rank)")
-    return tuple(_groups(dumps))
+    return tuple(traces.groups(ranks))
 
 
 def _rank(file: Path) -> int | None:
@@ -115,68 +188,66 @@ def _rank(file: Path) -> int | None:
     return int(digits) if digits and len(digits) < 8 and digits.isascii() else None
 
 
-def _load(file: Path) -> Mapping[str, Any]:
+def _load(file: Path) -> Mapping[Any, Any]:
+    """Read one dump as plain data: dicts with a list of entries. Raises Unreadable."""
     try:
-        if file.stat().st_size > MAX_BYTES:
+        with file.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
             raise Unreadable(f"`{file.name}` is larger than {MAX_BYTES >> 20} MiB")
-        data = file.read_bytes()
         found = json.loads(data) if data[:1] == b"{" else _Plain(BytesIO(data)).load()
     except Unreadable:
         raise
     except Exception as error:
         raise Unreadable(f"`{file.name}` is no dump of the flight recorder ({type(error).__name__})") from None
-    if not isinstance(found, Mapping) or not isinstance(found.get("entries"), Sequence):
+    if not isinstance(found, dict) or not isinstance(found.get("entries"), list):
         raise Unreadable(f"`{file.name}` is no dump of the flight recorder (no entries)")
     return found
 
 
-def _groups(dumps: Mapping[int, Mapping[str, Any]]) -> Iterator[GroupTrace]:
-    traces: dict[str, dict[int, dict[int, Entry]]] = {}
-    members: dict[str, tuple[int, ...]] = {}
-    names: dict[str, str] = {}
-    for rank, dump in sorted(dumps.items()):
-        for identity, config in sorted(dict(dump.get("pg_config") or {}).items()):
-            if isinstance(config, Mapping):
-                members.setdefault(str(identity), _members(config.get("ranks")))
-                names.setdefault(str(identity), str(config.get("desc") or identity))
-        for item in dump["entries"]:
-            entry = _entry(item)
-            if entry is not None:
-                group = item.get("process_group") or ("0", "")
-                key = str(group[0])
-                names.setdefault(key, str(group[1] if len(group) > 1 else key))
-                traces.setdefault(key, {}).setdefault(rank, {})[entry.number] = entry
-    for key in sorted(traces):
-        known = members.get(key) or tuple(sorted(traces[key]))
-        there = tuple(rank for rank in known if rank in dumps)
-        yield GroupTrace(names[key], there, {rank: traces[key].get(rank, {}) for rank in there})
+@contextmanager
+def _bounded() -> Iterator[None]:
+    """Let this process take no more than ROOM beside what it has, where the system can hold it to that."""
+    try:
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        has = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
+        most = has + ROOM if soft == resource.RLIM_INFINITY else min(soft, has + ROOM)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    except (ImportError, OSError, ValueError):
+        yield
+        return
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _text(value: Any) -> str:
+    """Give a short text or number of a dump, safe to show; "" for anything else, which may be endless when written."""
+    if isinstance(value, str):
+        return clean(value[:MAX_TEXT])
+    return str(value) if isinstance(value, int) and abs(value) < 1 << 63 else ""
+
+
+def _shape(item: Mapping[Any, Any]) -> str:
+    sizes, types = item.get("input_sizes"), item.get("input_dtypes")
+    if not isinstance(sizes, (list, tuple)) or not isinstance(types, (list, tuple)):
+        return ""
+    parts = []
+    for size, kind in zip(sizes[:MAX_TEXT], types[:MAX_TEXT], strict=False):
+        numbers = [_text(one) for one in size[:MAX_TEXT]] if isinstance(size, (list, tuple)) else []
+        parts.append(f"{_text(kind)}[{', '.join(numbers)}]")
+    return ", ".join(parts)
 
 
 def _members(text: Any) -> tuple[int, ...]:
     try:
         found = json.loads(text) if isinstance(text, str) else text
-    except ValueError:
+    except (ValueError, RecursionError):
         return ()
     return tuple(rank for rank in found if isinstance(rank, int)) if isinstance(found, list) else ()
-
-
-def _entry(item: Any) -> Entry | None:
-    if not isinstance(item, Mapping) or item.get("is_p2p"):
-        return None
-    number, op = item.get("collective_seq_id"), str(item.get("profiling_name", "")).rpartition(":")[2]
-    if not isinstance(number, int) or not op:
-        return None
-    sizes, types = item.get("input_sizes") or [], item.get("input_dtypes") or []
-    shape = ", ".join(f"{kind}{list(size)}" for size, kind in zip(sizes, types, strict=False))
-    return Entry(number, op, shape, str(item.get("state", "")), tuple(_frames(item.get("frames"))))
-
-
-def _frames(frames: Any) -> Iterator[Place]:
-    for frame in frames if isinstance(frames, Sequence) else ():
-        file = str(frame.get("filename", "")) if isinstance(frame, Mapping) else ""
-        if file.endswith(".py") and not any(own in file for own in OWN_FRAMES):
-            line = frame.get("line")
-            yield Place(str(frame.get("name", "")), file, line if isinstance(line, int) else 0)
 
 
 def partings(groups: Sequence[GroupTrace]) -> tuple[Parting, ...]:

@@ -1,4 +1,8 @@
-"""Cases that run megatron-core alone: its groups and its config classes, on gloo too."""
+"""Cases that run megatron-core alone, on gloo too: its groups, its config classes, and the check of its arguments.
+
+Wheels from 0.17 on carry `megatron/training`, whose `parse_args` and `validate_args` are what Megatron-LM's own
+programs begin with; a checkout on PYTHONPATH does as well.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,31 @@ from meshlint.reproduce.case import Arm, Case, Depth, Happens, fixed
 MEGATRON_NEEDS = ("megatron.core",)
 MEGATRON_RUNS = "megatron-core's own code"
 
+ARGUMENTS_NEEDS = ("megatron.training.arguments",)
+ARGUMENTS_RUNS = "Megatron-LM's own parser and check of arguments"
+ARGUMENTS = '''\
+import contextlib
+import io
+import os
+import sys
+from types import SimpleNamespace
+
+import torch
+from megatron.training.arguments import core_transformer_config_from_args, parse_args, validate_args
+
+if not torch.cuda.is_available():  # then the check asks about a GPU before Blackwell
+    torch.cuda.get_device_properties = lambda *device: SimpleNamespace(major=9, minor=0)
+    torch.cuda.get_device_capability = lambda *device: (9, 0)
+
+def read(flags, connections=1):
+    """Read a command line as rank 0 of 2 does in pretrain_gpt.py: these flags beside a small model's."""
+    os.environ |= {"RANK": "0", "WORLD_SIZE": "2", "CUDA_DEVICE_MAX_CONNECTIONS": str(connections)}
+    model = "--num-layers 2 --hidden-size 64 --num-attention-heads 4 --micro-batch-size 1"
+    sizes = "--seq-length 16 --max-position-embeddings 16"
+    sys.argv = ["pretrain_gpt.py", *f"{model} {sizes} {flags}".split()]
+    with contextlib.redirect_stdout(io.StringIO()):  # its table of all arguments
+        return validate_args(parse_args(), {})
+'''
 GROUPS = """\
 from megatron.core import parallel_state
 
@@ -58,6 +87,24 @@ def core_case(
         needs=MEGATRON_NEEDS,
         prelude=prelude,
         runs=runs,
+        alike=True,
+    )
+
+
+def arguments_case(
+    name: str, says: str, failing: str, right: str, error: str = "", happens: Happens = Happens.CRASH
+) -> Case:
+    """Give a case of Megatron-LM's own check of a command line; both arms call `read` with flags."""
+    return Case(
+        name,
+        says,
+        1,
+        Arm(failing, happens, error=error),
+        fixed(right),
+        depths=(Depth.CPU, Depth.GPU),
+        needs=ARGUMENTS_NEEDS,
+        prelude=ARGUMENTS,
+        runs=ARGUMENTS_RUNS,
         alike=True,
     )
 

@@ -78,6 +78,11 @@ def judge(name: str, arm: Arm, facts: ArmFacts, depth: Depth, tolerance: float) 
     expected = arm.at(depth)
     if facts.failure or not facts.ranks:
         return not_run(name, expected, facts.failure or "no rank was started")
+    slow = [rank.rank for rank in facts.ranks if rank.state == "running"]
+    if slow:  # slow, or without an end of its own: that no rank waits for it shows nothing
+        return not_run(
+            name, expected, f"rank {slow[0]} was still at work after {facts.seconds:.0f} s, in no collective"
+        )
     happened = _happened(facts.ranks, tolerance)
     checks = tuple((rank.rank, check) for rank in facts.ranks for check in rank.checks)
     errors = tuple(rank for rank in facts.ranks if rank.state in ("raised", "died"))
@@ -136,7 +141,7 @@ def to_json(verdict: Verdict, slug: str, version: str) -> dict[str, Any]:
         "shown": verdict.shown,
         "why": verdict.why or None,
         "hardware": dict(verdict.hardware),
-        "versions": dict(verdict.versions),
+        "versions": {name: version for name, version in verdict.versions.items() if version},
         "cases": [_case_json(case) for case in verdict.cases],
     }
 

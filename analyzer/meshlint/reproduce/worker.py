@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import importlib
+import importlib.machinery
 import importlib.util
 import itertools
 import json
@@ -86,16 +87,16 @@ class Recorder:
                 ranks = [self._rank, peer]
             if name == "recv":
                 ranks = [peer, self._rank]
-            self._begin(name, group, ranks, _shape(args))
+            begun = self._begin(name, group, ranks, _shape(args))
             result = function(*args, **more)
             if not more.get("async_op"):
                 self._sync()
             self._tell({"event": "return"})
-            return result
+            return Handle(result, begun, self._tell, self._sync) if more.get("async_op") and result else result
 
         return call
 
-    def _begin(self, name: str, group: Any, ranks: list[int], detail: str) -> None:
+    def _begin(self, name: str, group: Any, ranks: list[int], detail: str) -> Fact:
         number = self._numbers.get(id(group), 0) if group is not None else 0
         lane = ">" if name in ("send", "recv") else ","
         key = f"{number}:{'new' if name == 'new_group' else lane.join(map(str, ranks))}"
@@ -103,6 +104,27 @@ class Recorder:
         self._counts[key] = made + 1
         call = {"op": name, "line": arm_line(), "ranks": list(ranks), "number": made, "detail": detail, "group": key}
         self._tell({"event": "call", "call": call, "counts": dict(self._counts)})
+        return call
+
+
+class Handle:
+    """The handle of a collective that was issued with `async_op=True`: its `wait` is watched as the call is."""
+
+    def __init__(self, work: Any, call: Fact, tell: Tell, sync: Callable[[], Any]) -> None:
+        """Watch `work`, which `call` began."""
+        self._work, self._call, self._tell, self._sync = work, call, tell, sync
+
+    def __getattr__(self, name: str) -> Any:
+        """Give what the handle itself has."""
+        return getattr(self._work, name)
+
+    def wait(self, *args: Any, **more: Any) -> Any:
+        """Wait, and tell of it."""
+        self._tell({"event": "wait", "call": dict(self._call, line=arm_line())})
+        done = self._work.wait(*args, **more)
+        self._sync()
+        self._tell({"event": "return"})
+        return done
 
 
 def _shape(args: tuple[Any, ...]) -> str:
@@ -267,6 +289,8 @@ class Rank:
         event = fact["event"]
         if event == "call":
             self.state, self.call, self.counts = "waiting", fact["call"], fact["counts"]
+        elif event == "wait":
+            self.state, self.call = "waiting", fact["call"]
         elif event in ("return", "started"):
             self.state, self.call = "running", None
         elif event == "check":
@@ -291,7 +315,7 @@ class Rank:
 
     def facts(self) -> Fact:
         """Give what is known of the rank."""
-        state = "waiting" if self.state in ("waiting", "running", "starting") else self.state
+        state = "waiting" if self.state == "starting" else self.state
         return {
             "rank": self.number, "state": state, "call": self.call, "error": self.error, "line": self.line,
             "checks": self.checks, "counts": self.counts,
@@ -450,24 +474,53 @@ def versions(modules: list[str]) -> dict[str, str]:
             found["nccl"] = ".".join(map(str, torch.cuda.nccl.version()))
     from importlib.metadata import PackageNotFoundError, version
 
-    for name in modules:
-        if not importable(name):
-            continue
-        found[name] = ""
+    for name, said in there(modules).items():
+        found[name] = said
         for package in (name.replace(".", "-"), name.replace("_", "-").replace(".", "-")):
             with contextlib.suppress(PackageNotFoundError):
                 found[name] = version(package)
     return found
 
 
-def importable(name: str) -> bool:
-    """Say whether a module can be imported, which some can not although they are there."""
+def there(modules: list[str]) -> dict[str, str]:
+    """Give the modules that can be imported, which some can not although they are there, and the versions they tell.
+
+    All are imported in one process, which takes half the time; each in its own where that process does not live.
+    """
+    names = [name for name in modules if lies(name)]
+    if not names:
+        return {}
+    together = apart(lambda: imported(names))
+    if together is not None:
+        return dict(together)
+    found: dict[str, str] = {}
+    for name in names:
+        found.update(apart(lambda one=name: imported([one])) or {})  # type: ignore[misc]
+    return found
+
+
+def imported(names: list[str]) -> dict[str, str]:
+    """Import modules; give those that could be, with their versions."""
+    found = {}
+    for name in names:
+        with contextlib.suppress(Exception):
+            found[name] = str(getattr(importlib.import_module(name), "__version__", ""))
+    return found
+
+
+def lies(name: str) -> bool:
+    """Say whether there is a module of a name, without importing what is above it, which could touch a GPU."""
+    top, *below = name.split(".")
     try:
-        if importlib.util.find_spec(name) is None:
-            return False
-    except Exception:  # a parent package that cannot be imported
+        spec = importlib.util.find_spec(top)
+        for depth in range(len(below)):
+            if spec is None:
+                return False
+            inside = ".".join([top, *below[: depth + 1]])
+            spec = importlib.machinery.PathFinder.find_spec(inside, spec.submodule_search_locations)
+    except Exception:  # a name that is no module's
         return False
-    return bool(apart(lambda: bool(importlib.import_module(name))))
+    return spec is not None
 
 
 def cards() -> list[str]:

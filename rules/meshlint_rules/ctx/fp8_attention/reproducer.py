@@ -22,6 +22,7 @@ REPRODUCER = Reproducer(
             Happens.CRASH,
             stand_in=False,
             real_error="No dot product attention",
+            releases=">=2.6,<2.15",
         ),
         *attention_cases(
             "custom-recipe",
@@ -31,6 +32,7 @@ REPRODUCER = Reproducer(
             Happens.CRASH,
             stand_in=False,
             real_error="NotImplementedError",
+            releases=">=2.16",
         ),
     ),
     missing="which FP8 attention there is depends on Transformer Engine and the GPU",

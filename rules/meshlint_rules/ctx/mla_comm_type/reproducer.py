@@ -19,6 +19,7 @@ REPRODUCER = Reproducer(
             Happens.CRASH,
             stand_in=False,
             real_error="does not support MLA",
+            releases=">=2.5,<2.15",
         )
     ),
     missing="which exchange knows keys and values of two widths is for Transformer Engine to say",

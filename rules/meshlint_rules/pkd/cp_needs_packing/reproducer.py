@@ -2,22 +2,60 @@
 
 from __future__ import annotations
 
-from meshlint.reproduce.case import Happens, Reproducer
+from meshlint.reproduce.case import Arm, Case, Depth, Happens, Reproducer, fixed
 from meshlint.reproduce.upstream import extracted_case
 
+SETUP = '''\
+import __future__
+import ast
+import importlib.util
+from pathlib import Path
+from types import SimpleNamespace
+
+def apply(config):
+    """Run `_apply_parallelism_config` of NeMo-RL's setup.py, compiled without what the file imports."""
+    file = Path(importlib.util.find_spec("nemo_rl").origin).parent / "models/megatron/setup.py"
+    tree, name, space = ast.parse(file.read_text()), "_apply_parallelism_config", {}
+    tree.body = [node for node in tree.body if getattr(node, "name", "") == name]
+    exec(compile(tree, str(file), "exec", __future__.annotations.compiler_flag), space)
+    space[name](SimpleNamespace(), config)
+
+SIZES = dict(
+    tensor_model_parallel_size=1, pipeline_model_parallel_size=1, context_parallel_size=2, sequence_parallel=False,
+    num_layers_in_first_pipeline_stage=None, num_layers_in_last_pipeline_stage=None)
+'''
+APPLIED = """\
+policy = {{"sequence_packing": {{"enabled": {on}}}, "megatron_cfg": SIZES}}
+apply(policy)
+check("packed", float(policy["sequence_packing"]["enabled"]), 1)
+"""
 CHECKED = """\
 policy = {{"sequence_packing": {{"enabled": {on}}}, "megatron_cfg": {{"context_parallel_size": 2}}}}
 if policy["megatron_cfg"]["context_parallel_size"] > 1:
     assert policy["sequence_packing"]["enabled"], "context parallelism wants packed sequences"
 check("packed", float(policy["sequence_packing"]["enabled"]), 1)
 """
+SAYS = "cp = 2 without packed sequences (failing) and with them (fixed)"
 
 REPRODUCER = Reproducer(
     "PKD009",
     (
+        Case(
+            "policy",
+            SAYS,
+            1,
+            Arm(APPLIED.format(on=False), Happens.CRASH, error="Sequence Packing must be enabled"),
+            fixed(APPLIED.format(on=True)),
+            depths=(Depth.CPU, Depth.GPU),
+            needs=("nemo_rl",),
+            releases={"nemo_rl": ">=0.6"},
+            prelude=SETUP,
+            runs="NeMo-RL's own function that sets parallelism",
+            alike=True,
+        ),
         extracted_case(
             "policy",
-            "cp = 2 without packed sequences (failing) and with them (fixed)",
+            SAYS,
             CHECKED.format(on=False),
             CHECKED.format(on=True),
             "the check of NeMo-RL's worker, extracted (nemo_rl/models/megatron/setup.py:635 at v0.7.0)",

@@ -17,6 +17,7 @@ REPRODUCER = Reproducer(
         Happens.CRASH,
         stand_in=False,
         real_error="thd format is not supported",
+        releases=">=1.12,<2.19",
     ),
     missing="which exchange knows packed sequences is for Transformer Engine to say",
 )
