@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hydra_trees import command, data, flat, lines, plant
 
+from conftest import CommandLine
 from meshlint.config.commands.nemo_rl import READER, initial_variables
 from meshlint.config.launch import Launch
 from meshlint.config.surface import Context
@@ -338,3 +339,9 @@ def test_a_recipe_that_a_person_names_is_judged_by_itself_too(tmp_path: Path) ->
 def test_another_file_of_the_name_starts_no_base(tmp_path: Path) -> None:
     context = plant(tmp_path, {**FAMILY, "go.sh": "uv run other.py --config elsewhere/base.yaml\n"})
     assert entries(context) == ["conf/deep/grand.yaml"]
+
+
+def test_nodes_that_train_are_told_as_what_is_left_of_the_cluster(meshlint: CommandLine) -> None:
+    run = meshlint("check", Path(__file__).parents[2] / "fixtures" / "PAR001" / "bad" / "nemo_rl_apart.yaml")
+    assert "nodes = 4 - 1 = 3" in run.out
+    assert "of the nodes, these train nothing" in run.out

@@ -135,8 +135,17 @@ def launched(config: EffectiveConfig) -> tuple[Related, ...]:
     spans: dict[Span, str] = {}
     for name, value in () if given else parts:
         if value is not None and value.is_set and value.span is not None:
-            spans.setdefault(value.span, f"{name} = {value.data}")
+            spans.setdefault(value.span, f"{name} = {_sum(value)}{value.data}")
+            for origin in value.origins if _sum(value) else ():
+                if origin.span is not None:
+                    spans.setdefault(origin.span, f"of the {name}, these train nothing")
     return tuple(Related(span, text) for span, text in spans.items())
+
+
+def _sum(value: Value) -> str:
+    """Give how a number comes about where it is not what the place says: `256 - 186 = `."""
+    note = next((origin.note for origin in reversed(value.origins) if origin.kind is Kind.DERIVED), "")
+    return f"{note} = " if " - " in note else ""
 
 
 def on_nodes(config: EffectiveConfig) -> str:
@@ -149,8 +158,14 @@ def on_nodes(config: EffectiveConfig) -> str:
     return f" ({nodes.data} {'node' if nodes.data == 1 else 'nodes'} of {each.data})"
 
 
+TEMPLATE = " A warning, since the one node stands in a variable, and on more nodes the sizes fit."
+
+
 def grows(config: EffectiveConfig, ranks: int, unit: int) -> bool:
-    """Say whether the launch is a template on one node, whose number a variable holds, and more nodes would do."""
+    """Say whether the launch is a template on one node, whose number a variable holds, and more nodes would do.
+
+    A verdict is then a warning, and says so by TEMPLATE.
+    """
     nodes = config.launch.nodes
     if nodes is None or nodes.data != 1 or unit % ranks:
         return False

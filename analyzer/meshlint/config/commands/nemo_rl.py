@@ -243,10 +243,13 @@ class _Count:
 
 
 def _less(total: Value, part: int, origins: tuple[Origin, ...]) -> Value:
+    """Take away what others use; a last origin notes the sum, which stands at no place of a file."""
     left = (whole(total) or 0) - part
     if left <= 0:
         return unknown("inference and helpers take every node or GPU of the cluster", *total.origins, *origins)
-    return Value(total.state, left, total.origins + origins)
+    said = next((o.note for o in reversed(total.origins) if o.kind is Kind.DERIVED), "") or f"{whole(total)}"
+    kept = tuple(origin for origin in total.origins if origin.kind is not Kind.DERIVED)
+    return Value(total.state, left, (*kept, *origins, Origin(Kind.DERIVED, note=f"{said} - {part}")))
 
 
 def _times(nodes: Value, gpus: Value) -> Value:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from meshlint.config.sizes import (
     ENCODER_APART,
     EXPERT_SHARDS,
+    TEMPLATE,
     WEIGHT_SHARDS,
     data_parallel,
     divisors,
@@ -96,16 +97,17 @@ class ExpertWorldSize(LaunchRule):
 
 def _verdict(config: EffectiveConfig, ranks: int, grid: int, sizes: tuple[int, int, int, int]) -> Verdict:
     etp, ep, pp, shards = sizes
+    template = grows(config, ranks, grid)
     more = (f" * {shards} weight shards beyond etp", (EXPERT_SHARDS,)) if shards > 1 else ("", ())
     return Verdict(
         f"{ranks} ranks{on_nodes(config)} are not a multiple of {ETP} * {EP} * {PP} = {etp} * {ep} * {pp}"
         f"{more[0]} = {grid}: megatron-core raises a RuntimeError when it builds the process groups, and every rank "
-        "stops.",
+        f"stops.{TEMPLATE if template else ''}",
         Outcome.CRASH_START,
         at=place_of(config, EP, ETP),
         fields=(EP, ETP, PP, *more[1]),
         related=launched(config),
-        severity=Severity.WARNING if grows(config, ranks, grid) else None,
+        severity=Severity.WARNING if template else None,
         fix=Fix(_fix(config, ranks, grid // ep, ep)),
     )
 

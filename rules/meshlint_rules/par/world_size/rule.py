@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlint.config.sizes import ENCODER_APART, WEIGHT_SHARDS, grows, launched, on_nodes, place_of, replica, world
+from meshlint.config.sizes import (
+    ENCODER_APART,
+    TEMPLATE,
+    WEIGHT_SHARDS,
+    grows,
+    launched,
+    on_nodes,
+    place_of,
+    replica,
+    world,
+)
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Severity, Verdict
 
 
@@ -59,15 +69,16 @@ class WorldSize(LaunchRule):
         ranks, one = world(config), replica(config)
         if ranks % one.ranks == 0:
             return
+        template = grows(config, ranks, one.ranks)
         count = "1 rank is" if ranks == 1 else f"{ranks} ranks are"
         yield Verdict(
             f"{count} launched{on_nodes(config)}, which is not a multiple of {one.sum}: "
-            f"{_how(config)}, and every rank stops.",
+            f"{_how(config)}, and every rank stops.{TEMPLATE if template else ''}",
             Outcome.CRASH_START,
             at=place_of(config, *one.fields),
             fields=one.fields,
             related=launched(config),
-            severity=Severity.WARNING if grows(config, ranks, one.ranks) else None,
+            severity=Severity.WARNING if template else None,
             fix=Fix(_fix(ranks, one.ranks)),
         )
 
