@@ -50,3 +50,13 @@ def test_the_settings_and_the_environment_of_a_command_are_shown(
 def test_what_stands_in_a_file_is_no_option(project: Path, meshlint: CommandLine) -> None:
     (project / "run.sh").write_text(f"{LAUNCH}2\n")
     assert given(meshlint("check", "--env", "ACTOR_CP=2", "--format", "json", "run.sh").out) == []
+
+
+@pytest.mark.parametrize(
+    ("pin", "judged"),
+    [("=0.16.1", "0.16.1"), ("==0.16.1", "0.16.1"), (">=0.16,<0.18", "0.16.1 to 0.17.1"), ("~=0.16.0", "0.16.1")],
+)
+def test_a_pin_is_taken_as_requirements_write_it(meshlint: CommandLine, project: Path, pin: str, judged: str) -> None:
+    (project / "run.sh").write_text(f"{LAUNCH}4\n")
+    run = meshlint("config", "run.sh", "--pin", f"megatron-core{pin}")
+    assert f"megatron-core {judged}  " in run.out

@@ -19,7 +19,6 @@ from meshlint.cli.common import (
     NO_BASELINE,
     Given,
     WithCommand,
-    assignments,
     coloured,
     engine_options,
     given,
@@ -28,6 +27,7 @@ from meshlint.cli.common import (
     settings_for,
     shared,
     ticking,
+    versions,
 )
 from meshlint.cli.fixes import check_fix, show_fixes, write_fixes
 from meshlint.finding import Report, Severity
@@ -56,7 +56,7 @@ DIFF_MODES = ("all", "file", "context", "added")
 @click.option(
     "--upgrade",
     multiple=True,
-    callback=assignments,
+    callback=versions,
     metavar="LIB=VERSION",
     help="Tell what changes verdict where a library moves to this version.",
 )

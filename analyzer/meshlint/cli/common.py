@@ -61,6 +61,16 @@ def assignments(_: click.Context, option: click.Parameter, values: tuple[str, ..
     return split
 
 
+def versions(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """Split each LIB=VERSION; `LIB==VERSION` and `LIB>=VERSION` are taken too, as requirements have them."""
+    split = {}
+    for name, text in assignments(context, option, values).items():
+        operator = name[-1] if name[-1] in "<>!~" else ""
+        written = f"{operator}={text}" if operator or text[:1] == "=" != text[1:2] else text
+        split[name.removesuffix(operator)] = written
+    return split
+
+
 def variables(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
     """Split each NAME=VALUE, and refuse a name that no variable of the environment has."""
     from meshlint.settings.read import is_variable
@@ -98,7 +108,7 @@ def shared(function: Function) -> Function:
         click.option("--preview", is_flag=True, help="Judge rules in preview too."),
         click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave files out, as in a .gitignore."),
         click.option(
-            "--pin", "pins", multiple=True, callback=assignments, metavar="LIB=VERSION", help="Fix a library's version."
+            "--pin", "pins", multiple=True, callback=versions, metavar="LIB=VERSION", help="Fix a library's version."
         ),
         click.option(
             "--env",
