@@ -222,6 +222,21 @@ def test_a_renamed_file_is_paired_launch_by_launch(meshlint: CommandLine) -> Non
     assert len(compared(meshlint, "a", "b")["pairs"]) == 2
 
 
+def test_long_lists_that_begin_alike_are_told_apart(meshlint: CommandLine) -> None:
+    Path("a.sh").write_text(script("--num-experts 8", "--moe-layer-freq [0]+[1]*51"))
+    Path("b.sh").write_text(script("--num-experts 8", "--moe-layer-freq [0]+[1]*60"))
+    (role,) = one(meshlint, "a.sh", "b.sh")["roles"]
+    assert changes(role["fields"])["moe_layer_freq"] == ("[0] + [1] * 51", "[0] + [1] * 60")
+
+
+def test_groups_that_do_not_fit_any_more_are_told_with_what_they_were(meshlint: CommandLine) -> None:
+    Path("a.sh").write_text(script())
+    Path("b.sh").write_text(script("--context-parallel-size 3"))
+    (role,) = one(meshlint, "a.sh", "b.sh")["roles"]
+    (groups,) = (row for row in role["meaning"] if row["what"] == "groups")
+    assert (groups["before"], "NOT FIT" in groups["after"]) == ("tp 4 of 2, dp 2 of 4", True)
+
+
 def test_a_longer_sequence_that_fits_as_before_changes_no_pad(meshlint: CommandLine) -> None:
     for name, length in (("a.sh", 4096), ("b.sh", 8192), ("c.sh", 4098)):
         Path(name).write_text(script("--context-parallel-size 2", f"--seq-length {length}"))

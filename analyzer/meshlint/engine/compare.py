@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from pathlib import PurePosixPath
 
 from meshlint.card import AMISS, Card, Group, Item, Line, Pad, RoleCard
@@ -215,7 +216,16 @@ def _text(value: Value | None) -> str:
 def shown(data: Data) -> str:
     """Write data as a config does, cut to a length."""
     text = data if isinstance(data, str) else json.dumps(data, default=str, ensure_ascii=False)
+    if len(text) > MAX_SHOWN and isinstance(data, (tuple, list)):
+        text = _runs(data)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
+
+
+def _runs(data: Sequence[Data]) -> str:
+    """Write a long list by its runs, so that two that begin alike differ: `[0] + [1] * 93`."""
+    texts = [json.dumps(one, default=str, ensure_ascii=False) for one in data]
+    runs = ((item, sum(1 for _ in run)) for item, run in groupby(texts))
+    return " + ".join(f"[{item}]" if times == 1 else f"[{item}] * {times}" for item, times in runs)
 
 
 def _span(value: Value | None) -> Span | None:
@@ -324,7 +334,7 @@ def _item(item: Item, text: object) -> str:
 def _groups(before: Line, after: Line) -> Iterator[Meaning]:
     """Compare the groups of the first reading on each side, by name."""
     if not (before[0].known and after[0].known):
-        yield from _told("groups", before, after, lambda item: "known")
+        yield from _told("groups", before, after, _all_groups)
         return
     mine: Mapping[str, Group] = {group.name: group for group in before[0].data or ()}
     yours: Mapping[str, Group] = {group.name: group for group in after[0].data or ()}
@@ -332,6 +342,10 @@ def _groups(before: Line, after: Line) -> Iterator[Meaning]:
         old, new = mine.get(name), yours.get(name)
         if old is None or new is None or replace(old, count=new.count) != new:
             yield Meaning(f"{name} groups", _group(old), _group(new), _crossing(old, new))
+
+
+def _all_groups(item: Item) -> str:
+    return ", ".join(f"{group.name} {group.count} of {group.size}" for group in item.data or ()) or "none"
 
 
 def _group(group: Group | None) -> str:
