@@ -209,9 +209,16 @@ def _misspelt(config: EffectiveConfig, write: Write, key: str, known: str, place
     )
 
 
+def _as_given(config: EffectiveConfig, key: str) -> str:
+    """Give a key as a command line writes it, where keys are flags."""
+    if config.framework.name not in FLAGS:
+        return key
+    return f"--{key}" if config.framework.name == "ms-swift" else f"--{key.replace('_', '-')}"
+
+
 def _rename(config: EffectiveConfig, write: Write, key: str, known: str) -> Fix:
     """The name that is meant must not be given already: which of the two counts is then not ours to say."""
-    text = f"Write {known} in place of {key}."
+    text = f"Write {_as_given(config, known)} in place of {_as_given(config, key)}."
     right = f"{write.key.removesuffix(key)}{known}"
     if write.value.span is None or config.launch.find(right) is not None:
         return Fix(text)
