@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_cases import FOUND
 
 from meshlint.reproduce.case import Case, Depth, Reproducer
-from meshlint.reproduce.own import MOST, data_parallel, divided, short, smallest, without_groups
+from meshlint.reproduce.own import MOST, data_parallel, divided, ranks_left_over, short, smallest, without_groups
 from meshlint.reproduce.run import Runner
+from meshlint.reproduce.script import LINES, written
+from meshlint.reproduce.verdict import text
 
 
 @given(st.integers(1, 10**6), st.integers(1, 4096), st.integers(1, 2))
@@ -57,3 +60,65 @@ def test_ranks_with_samples_of_their_own() -> None:
     assert data_parallel({**sizes, "context_parallel_size": 2}) == 2
     assert data_parallel({**sizes, "context_parallel_size": 3}) is None
     assert data_parallel(sizes) is None
+
+
+@given(st.integers(1, 4096), st.integers(2, 512))
+def test_few_ranks_are_left_over_as_many_are(ranks: int, product: int) -> None:
+    few = ranks_left_over(ranks, product)
+    if ranks % product == 0:
+        assert few is None
+    elif few is not None:
+        assert 1 <= few[0] <= MOST
+        assert few[0] % few[1]
+        assert product % few[1] == 0
+
+
+JOB = {"tensor_model_parallel_size": 4, "pipeline_model_parallel_size": 2, "context_parallel_size": 2}
+CP, LEVELS = "context_parallel_size", "hierarchical_context_parallel_sizes"
+
+
+@pytest.mark.parametrize(
+    ("code", "sizes", "told"),
+    [
+        ("PAR001", {"world_size": 24, **JOB}, "world_size 24 to 3, their product 16 to 2"),
+        ("PAR001", {"world_size": 7, **JOB}, "(world_size 7, tensor_model_parallel_size 4"),
+        ("PAR002", {"world_size": 16, **JOB, "expert_model_parallel_size": 16}, "ep * etp 64 to 8"),
+        ("PAR006", {"seq_length": 4097, **JOB}, "tensor_model_parallel_size 4 to 2, seq_length 4097 to 3"),
+        ("PAR010", {"world_size": 64, **JOB, "num_distributed_optimizer_instances": 3}, "data-parallel ranks 4)"),
+        ("MOE003", {"num_moe_experts": 64, "moe_router_topk": 128}, "moe_router_topk 128)"),
+        ("CTX009", {"num_layers": 48, "cp_comm_type": ["p2p", "a2a"]}, "comm types 2, num_layers 48"),
+        ("HCP002", {CP: 16, LEVELS: [4, 2]}, "levels [4, 2] to [1, 2]"),
+        ("HCP002", {CP: 8, LEVELS: [4, 8]}, "levels [4, 8])"),
+        ("HCP002", {CP: 6, LEVELS: [2, 2]}, "(context_parallel_size 6, levels [2, 2])"),
+        ("HCP003", {LEVELS: [4, 2, 2]}, "levels [4, 2, 2] to [2, 2, 2]"),
+        ("HCP003", {LEVELS: [8]}, "levels [8] to [2]"),
+        ("HCP004", {CP: 8, LEVELS: [2, 4]}, "levels [2, 4] to [2, 2]"),
+        ("HCP007", {LEVELS: [4, 2], "cp_comm_type": "a2a"}, "levels [4, 2] to [2, 2]"),
+        ("HCP009", {CP: 8}, "context_parallel_size 8 to 4"),
+        ("HCP010", {LEVELS: [1, 16]}, "levels [1, 16] to [1, 2]"),
+        ("PKD005", {"pad_multiple": 4, CP: 4}, "context_parallel_size 4)"),
+        ("PKD005", {"pad_multiple": 66, CP: 8}, "pad multiple 66 to 2, context_parallel_size 8 to 2"),
+        ("PKD002", {CP: 8}, "context_parallel_size 8 to 2"),
+    ],
+)
+def test_a_launch_s_own_sizes_are_shrunk_and_shown(code: str, sizes: dict[str, object], told: str) -> None:
+    own = FOUND[code].own
+    assert own is not None
+    made = own(sizes)
+    assert made is not None
+    assert told in made.told
+    assert all(case.world <= MOST for case in made.cases)
+    assert all(written(case, code).count("\n") < LINES for case in made.cases if not case.runs.startswith("a stand-in"))
+    if any(Depth.SIMULATE in case.depths for case in made.cases):
+        with Runner() as runner:
+            verdict = runner.run(Reproducer(code, made.cases), Depth.SIMULATE)
+        assert verdict.shown, "\n".join(text(verdict, ""))
+
+
+@pytest.mark.parametrize("code", sorted(code for code, made in FOUND.items() if made.own is not None))
+@pytest.mark.parametrize("sizes", [{}, {CP: 0, LEVELS: "2"}, {CP: 1 << 70, "world_size": 3, LEVELS: [1 << 70, 3]}])
+def test_odd_sizes_make_no_error_and_no_large_mesh(code: str, sizes: dict[str, object]) -> None:
+    own = FOUND[code].own
+    assert own is not None
+    made = own(sizes)
+    assert made is None or all(case.world <= MOST for case in made.cases)

@@ -55,7 +55,8 @@ class Evidence:
         reproducer = self.reproducer(finding.code)
         own = reproducer.own(finding.sizes) if reproducer is not None and reproducer.own is not None else None
         if own is not None:
-            return self.sized(finding.code, own)
+            assert reproducer is not None
+            return self.sized(reproducer, own)
         if finding.code not in self.by_rule:
             self.by_rule[finding.code] = self.of_rule(reproducer)
         return self.by_rule[finding.code]
@@ -65,11 +66,11 @@ class Evidence:
         rule = next((rule for rule in load() if rule.code == code), None)
         return None if rule is None else reproducer_of(rule)
 
-    def sized(self, code: str, own: Own) -> str:
+    def sized(self, of: Reproducer, own: Own) -> str:
         """Run the cases that were made of a finding's own sizes; alike launches are run once."""
-        key = f"{code} {own.told}"
+        key = f"{of.code} {own.told}"
         if key not in self.by_rule:
-            reproducer = Reproducer(code, own.cases)
+            reproducer = Reproducer(of.code, own.cases, of.missing)
             verdict = self.runner.run(reproducer, self.depth_of(reproducer))
             self.by_rule[key] = _of_rule(verdict, own.told)
         return self.by_rule[key]

@@ -196,7 +196,8 @@ SIZES = (
     "context_parallel_size", "tensor_model_parallel_size", "pipeline_model_parallel_size",
     "expert_model_parallel_size", "hierarchical_context_parallel_sizes", "cp_comm_type", "seq_length",
     "num_attention_heads", "num_query_groups", "num_layers", "num_moe_experts", "moe_router_topk",
-    "global_batch_size", "micro_batch_size", "world_size",
+    "global_batch_size", "micro_batch_size", "world_size", "expert_tensor_parallel_size",
+    "num_distributed_optimizer_instances", "pad_multiple",
 )  # fmt: skip
 """The fields that reproducers take from a launch (`meshlint.reproduce.own`)."""
 

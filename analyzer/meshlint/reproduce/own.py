@@ -8,6 +8,8 @@ same remainder. What was shrunk is told.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import prod
 from typing import Any
 
 from meshlint.reproduce.attention import Setting, attention_cases
@@ -86,8 +88,60 @@ def data_parallel(sizes: Sizes) -> int | None:
     return found[0] // (found[1] * found[2] * found[3])
 
 
-def without_groups(name: str, says: str) -> Callable[[Sizes], Own | None]:
-    """Make what shows a2a+p2p whose groups are not there, over the launch's cp and levels."""
+def fewer_together(number: int, degree: int) -> tuple[int, int]:
+    """Divide both by what they have in common, as far as the degree stays above 1: what is left over stays in kind."""
+    for factor in (7, 5, 3, 2):
+        while number % factor == 0 and degree % factor == 0 and degree > factor:
+            number, degree = number // factor, degree // factor
+    return number, degree
+
+
+def ranks_left_over(ranks: int, product: int) -> tuple[int, int] | None:
+    """Give few ranks that sizes of a product do not divide as they do not divide `ranks`: (ranks, product).
+
+    More ranks than the product go down to what is left over, which is no multiple either. None where they divide, or
+    where MOST ranks do not show it.
+    """
+    if ranks % product == 0:
+        return None
+    few, small = fewer_together(ranks, product)
+    few = few if few <= MOST else few % small
+    return (few, small) if few <= MOST else None
+
+
+def above_one(name: str, cases: tuple[Case, ...], least: int = 2) -> Callable[[Sizes], Own | None]:
+    """Make what shows at any degree above 1 alike: the rule's cases, whose degree is `least`."""
+
+    def own(sizes: Sizes) -> Own | None:
+        found = numbers(sizes, name)
+        if found is None or found[0] < 2:
+            return None
+        return Own(cases, told({name: found[0]}, {name: (found[0], least)}))
+
+    return own
+
+
+def listed(sizes: Sizes, name: str = "hierarchical_context_parallel_sizes") -> tuple[int, ...]:
+    """Give a list of numbers above 0; () where it is not known."""
+    data = sizes.get(name)
+    if not isinstance(data, (list, tuple)) or not all(isinstance(one, int) and one > 0 for one in data):
+        return ()
+    return tuple(data)
+
+
+def levels_alike(levels: Sequence[int]) -> tuple[int, ...] | None:
+    """Shrink levels whose number is what counts: those above 1 become 2; None where that takes too many ranks."""
+    small = tuple(min(one, 2) for one in levels)
+    return small if 1 < prod(small) <= MOST else None
+
+
+def without_groups(
+    name: str, says: str, before: Callable[[int, Sequence[int]], tuple[str, str]] | None = None
+) -> Callable[[Sizes], Own | None]:
+    """Make what shows a2a+p2p whose groups are not there, over the launch's cp and levels.
+
+    `before` gives the lines that come first in the failing arm, of the stand-in and of the real libraries.
+    """
 
     def own(sizes: Sizes) -> Own | None:
         found = numbers(sizes, "context_parallel_size")
@@ -103,6 +157,9 @@ def without_groups(name: str, says: str) -> Callable[[Sizes], Own | None]:
             Setting("a2a+p2p", made, cp=few, seq=4 * few, heads=4 if small[0] in (1, 2, 4) else small[0])
             for made in (None, small)
         )
+        if before is not None:
+            plain, real = before(few, small)
+            failing = replace(failing, before=plain, real_before=real)
         cases = attention_cases(name, says, failing, right, Happens.WRONG)
         words = {"context_parallel_size": cp, **({"levels": list(levels)} if levels else {})}
         shrunk = {"context_parallel_size": (cp, few), **({"levels": (list(levels), list(small))} if levels else {})}
@@ -112,13 +169,8 @@ def without_groups(name: str, says: str) -> Callable[[Sizes], Own | None]:
 
 
 def _levels(data: object, cp: int) -> tuple[int, ...]:
-    if (
-        not isinstance(data, (list, tuple))
-        or len(data) != 2
-        or not all(isinstance(one, int) and one > 0 for one in data)
-    ):
-        return ()
-    return tuple(data) if data[0] * data[1] == cp else ()
+    levels = listed({"levels": data}, "levels")
+    return levels if len(levels) == 2 and prod(levels) == cp else ()
 
 
 def _fewer(levels: Sequence[int], cp: int) -> tuple[int, int]:

@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from meshlint.reproduce.attention import Setting, attention_cases
-from meshlint.reproduce.case import Happens, Reproducer
+from meshlint.reproduce.case import Happens, Own, Reproducer
+from meshlint.reproduce.own import Sizes, levels_alike, listed, told
+
+
+def own(sizes: Sizes) -> Own | None:
+    """Make the case of a launch's exchange beside its levels."""
+    levels, comm = listed(sizes), sizes.get("cp_comm_type")
+    small = levels_alike(levels) if len(levels) == 2 else None
+    if small is None or comm not in ("p2p", "a2a"):
+        return None
+    cp = prod(small)
+    failing, right = (Setting(comm, made, cp=cp, seq=4 * cp) for made in (small, None))
+    says = f"levels {list(small)} beside {comm}: the same right values with them (failing) and without them (fixed)"
+    cases = attention_cases("sizes-unused", says, failing, right, Happens.OK)
+    return Own(cases, told({"levels": list(levels), "cp_comm_type": comm}, {"levels": (list(levels), list(small))}))
+
 
 REPRODUCER = Reproducer(
     "HCP007",
@@ -14,4 +31,5 @@ REPRODUCER = Reproducer(
         Setting("p2p", None),
         Happens.OK,
     ),
+    own=own,
 )
