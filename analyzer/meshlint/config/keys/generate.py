@@ -116,7 +116,7 @@ SOURCES = (
         "nemo2",
         ("nemo/lightning/*.py", "nemo/collections/llm/*.py", "nemo/collections/vlm/*.py", "nemo/utils/*.py"),
         ("fields", "arguments"),
-        "2.0.0 2.1.0 2.2.1 2.3.3 2.4.1 2.5.3 2.6.2",
+        "2.0.0 2.1.0 2.2.1 2.3.3 2.4.1 2.5.3 2.6.2 2.7.3",
         distribution="nemo_toolkit",
     ),
     Source(
