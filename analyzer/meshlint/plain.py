@@ -5,7 +5,11 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+_HIDDEN = frozenset({"Cc", "Cf", "Cn", "Cs", "Co", "Zl", "Zp"})
+_UNSEEN = ((0x34F, 0x34F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x3164, 0x3164), (0xFE00, 0xFE0F))
+_UNSEEN_FURTHER = ((0xFFA0, 0xFFA0), (0xE0100, 0xE01EF))
+"""Letters and marks that nobody sees either: fillers, joiners, selectors of a variant (Default_Ignorable_Code_Point of
+Unicode's DerivedCoreProperties.txt, without the categories above)."""
 
 
 def plain(text: str) -> str:
@@ -82,7 +86,8 @@ def _shown(char: str) -> str:
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"
-    if unicodedata.category(char) not in _HIDDEN:
+    unseen = code >= 0x34F and any(low <= code <= high for low, high in (*_UNSEEN, *_UNSEEN_FURTHER))
+    if not unseen and unicodedata.category(char) not in _HIDDEN:
         return char
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 

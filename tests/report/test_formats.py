@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -68,6 +69,8 @@ def test_clean_spells_out_what_cannot_be_seen() -> None:
     assert clean(EVIL) == "a\\x1b[31mred\\u202eevil\\x07\\x0a::error::x"
     assert clean("é\t日\u200b") == "é 日\\u200b"
     assert clean(SURROGATE) == "b\\xff.yaml"
+    unseen = "\u034f\u115f\u180f\u3164\ufe0f\uffa0\U000e0100\U000e0041\ufffe\uffff\U0001fffe"
+    assert clean(f"a{unseen}b").isascii()
 
 
 def schema() -> dict[str, Any]:
@@ -189,6 +192,20 @@ def test_junit_is_xml_whose_text_is_the_message() -> None:
     assert root.attrib["failures"] == "1"
     ElementTree.fromstring(printed(hostile(), "junit"))
     assert ElementTree.fromstring(printed(Report("0.1.0"), "junit")).attrib["failures"] == "0"
+
+
+def test_junit_is_xml_whatever_a_file_holds() -> None:
+    odd = "a\ufffe\uffff\U0001ffff\x0b\ud800 ]]> & <x>"
+    finding = replace(hostile().findings[0], message=odd, span=Span(odd.replace("\ud800", ""), 1))
+    document = ElementTree.fromstring(printed(Report("1", (finding,)), "junit").encode())
+    assert "\\ufffe\\uffff\\U0001ffff\\x0b\\ud800 ]]> & <x>" in "".join(document.itertext())
+
+
+def test_a_summary_is_bounded() -> None:
+    finding = replace(hostile().findings[0], message="\U000e0041" * 10**6, fix=Fix("`" * 10**6))
+    text = printed(Report("1", (finding,) * 60), "markdown")
+    assert len(text.encode()) < 2**20
+    assert "findings more are not shown here." in text
 
 
 def test_rdjson_counts_bytes_and_suggests_what_is_safe() -> None:

@@ -15,18 +15,27 @@ from meshlint.words import plural
 
 MOST = 50
 """Findings shown in full; the others are counted."""
+LONGEST = 5_000
+"""Characters of each part of one."""
+MAX_BYTES = 900_000
+"""Bytes of all together: GitHub takes a job's summary of 1 MiB at most."""
 
 
 def render(report: Report) -> Iterator[str]:
     """Give a heading with the counts, then the findings."""
     findings = list(counting(report))
     yield f"## meshlint: {_counts(findings)}"
+    shown, size = 0, 0
     for finding in findings[:MOST]:
+        rows = ["", *section(finding, report.sources)]
+        size += sum(len(row.encode("utf-8", "replace")) + 1 for row in rows)
+        if size > MAX_BYTES:
+            break
+        yield from rows
+        shown += 1
+    if len(findings) > shown:
         yield ""
-        yield from section(finding, report.sources)
-    if len(findings) > MOST:
-        yield ""
-        yield f"{plural(len(findings) - MOST, 'finding')} more are not shown here."
+        yield f"{plural(len(findings) - shown, 'finding')} more are not shown here."
 
 
 def _counts(findings: list[Finding]) -> str:
@@ -41,13 +50,13 @@ def section(finding: Finding, sources: Mapping[str, str]) -> Iterator[str]:
     yield ""
     yield f"{code(f'{span.path}:{span.line}')}"
     yield ""
-    yield from fenced(finding.message)
+    yield from fenced(finding.message[:LONGEST])
     rows = list(_lines(finding, sources))
     yield ""
-    yield from fenced("\n".join(rows))
+    yield from fenced("\n".join(rows)[:LONGEST])
     if finding.fix is not None:
         yield ""
-        yield f"Fix: {code(finding.fix.description)}"
+        yield f"Fix: {code(finding.fix.description[:LONGEST])}"
     if len(finding.launches) > 1:
         yield ""
         yield f"It breaks {plural(len(finding.launches), 'launch')}."
