@@ -249,6 +249,32 @@ def test_what_a_diff_does_not_show_counts_as_new(checkout: Path, meshlint: Comma
     assert "what was in `old.sh` before is not in the diff: its findings count as new" in run.err
 
 
+GATED = "    if dist.get_rank() == 0:\n        dist.all_reduce(x)\n    x = x * 2\n"
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_the_new_one_of_equal_findings_is_told(checkout: Path, meshlint: CommandLine, place: int) -> None:
+    head, foot = "import torch.distributed as dist\n\n\ndef step(x):\n", "    return x\n"
+    code = checkout / "step.py"
+    code.write_text(f"{head}{GATED * 2}{foot}")
+    git(checkout, "add", ".")
+    git(checkout, "commit", "-q", "-m", "two")
+    meshlint("baseline", "write", "--preview")
+    code.write_text(f"{head}{GATED * place}{GATED.replace('* 2', '* 3')}{GATED * (2 - place)}{foot}")
+    words = ("check", "--diff", "HEAD", "--preview", "--format", "concise")
+    for more in ((), ("--diff-mode", "added"), ("--baseline", "meshlint-baseline.txt")):
+        run = meshlint(*words, *more)
+        lines = [int(line.split(":")[1]) for line in run.out.splitlines()]
+        assert len(lines) == 1
+        assert lines[0] in _added(checkout)
+
+
+def _added(folder: Path) -> set[int]:
+    from meshlint.sources.patch import read_patch
+
+    return {line for change in read_patch(git(folder, "diff", "HEAD")).files for line in change.added}
+
+
 def test_files_are_those_beside_the_checkouts_own_folder(checkout: Path, meshlint: CommandLine) -> None:
     (checkout.parent / "elsewhere").mkdir()
     git(checkout, "config", "core.worktree", str(checkout.parent / "elsewhere"))

@@ -98,7 +98,9 @@ def _caused(scope: Scope, options: Options, patch: Patch, contents: Mapping[str,
     fresh: list[Finding] = []
     if report.findings:
         before = judged(then, replace(options, tick=None), keep=False)
-        fresh = list(_fresh(report.findings, before.findings, patch, _lines(scope, contents)))
+        line = _lines(scope, contents)
+        told = _fresh(report.findings, before.findings, patch, line)
+        fresh = [_twin(finding, report.findings, before.findings, patch, line) for finding in told]
     failures = list(report.failures)
     fresh = with_changes(fresh, Sides(then, now, patch), options, failures)
     told = [_inside(_placed(finding, patch), patch) for finding in fresh if _within(finding, patch, mode)]
@@ -232,6 +234,36 @@ def _fresh(
             moved[was] -= 1
             continue
         yield finding
+
+
+def _twin(
+    finding: Finding,
+    now: Sequence[Finding],
+    before: Sequence[Finding],
+    patch: Patch,
+    text: Callable[[Span, bool], str],
+) -> Finding:
+    """Give the new one of several equal findings, whose order alone tells them apart.
+
+    Where one is added above another, the fingerprint of the lower one is new, and its place is not: it has the place
+    of a former one, whose fingerprint the upper one has now. The new place then goes with the new fingerprint.
+    """
+    at = {(f.code, f.span.path, f.span.line): f.fingerprint for f in before if not f.suppressed}
+    there = {f.fingerprint: f for f in now}
+    one = finding
+    for _ in range(MAX_TWINS):
+        change = patch.of(one.span.path)
+        line = change.then(one.span.line) if change is not None else None
+        name = at.get((one.code, change.before, line)) if change is not None and line is not None else None
+        above = there.get(name) if name is not None else None
+        if above is None or above.span.line == one.span.line or text(above.span, True) != text(one.span, True):
+            break
+        one = above
+    return replace(one, fingerprint=finding.fingerprint)
+
+
+MAX_TWINS = 1_000
+"""Equal findings in one function that are looked at."""
 
 
 def _places(finding: Finding) -> tuple[Span, ...]:
