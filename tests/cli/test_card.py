@@ -475,3 +475,16 @@ def test_a_launch_that_cannot_be_read_is_told_beside_the_cards(
     run = meshlint("card", *PINS, path)
     assert run.status == status
     assert f"meshlint: {severity} MSH003 long.sh:2: This cannot be read" in run.err
+
+
+@pytest.mark.parametrize(
+    ("layout", "said"),
+    [
+        ("Et*3|t*10L", "the 13 layers of the layout do NOT FIT: num_layers = 16"),
+        ("Et*8|t*8|L", "the 3 stages of the layout do NOT FIT: they are no multiple of pp 2"),
+        ("Et*99999999999|t*9999999L", "pipeline_model_parallel_layout: its stages cannot be read"),
+    ],
+)
+def test_a_layout_that_does_not_fit_the_model_is_told_as_such(meshlint: CommandLine, layout: str, said: str) -> None:
+    flags = ("--pipeline-model-parallel-size 2", f"--pipeline-model-parallel-layout '{layout}'")
+    assert role(meshlint, script(*flags))["stages"]["unknown"] == said

@@ -50,8 +50,13 @@ def _written(config: EffectiveConfig, pp: int) -> Item:
     """
     value = config.need(LAYOUT)
     rows = layout_rows(value.data)
-    if not rows or len(rows) % pp:
-        raise Unjudged(LAYOUT, f"its stages cannot be read, or are no multiple of {PP} = {pp}")
+    if not rows:
+        raise Unjudged(LAYOUT, "its stages cannot be read")
+    if len(rows) % pp:
+        raise Unjudged(SENTENCE, f"the {len(rows)} stages of the layout do NOT FIT: they are no multiple of pp {pp}")
+    layers, held = config.value(LAYERS).data, sum(row.count("t") for row in rows)
+    if layers not in (None, held):
+        raise Unjudged(SENTENCE, f"the {held} layers of the layout do NOT FIT: {LAYERS} = {layers}")
     return Item(
         tuple(_stage(rows[place::pp]) for place in range(pp)), note="the layout that is written", written=places(value)
     )

@@ -88,6 +88,8 @@ def _written_out(text: str) -> str | None:
         if any(one not in "EtmL|" for one in unit):
             return None
         times, at = _times(text, at)
+        if times > MAX_STAGES:
+            return None
         if len(parts[-1]) + len(unit) * times > MAX_MARKS:
             return None
         parts[-1] += unit * times

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from meshlint.config.frameworks.layout import layout_rows
 from meshlint.config.sizes import COUNTED_APART, LARGEST, positive, smaller_divisors
+from meshlint.config.value import Data
 from meshlint.rule import EffectiveConfig, Fix, LaunchRule, Outcome, Reference, Verdict, Window
+from meshlint.words import plural
 
 STAGES_CHECKED = Window(
     "megatron-core",
@@ -38,6 +41,7 @@ VPP = "virtual_pipeline_model_parallel_size"
 CHUNK = "num_layers_per_virtual_pipeline_stage"
 FIRST, LAST = "num_layers_in_first_pipeline_stage", "num_layers_in_last_pipeline_stage"
 EMBEDDING, LOSS = "account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split"
+LAYOUT = "pipeline_model_parallel_layout"
 APART = ("encoder_num_layers", "decoder_num_layers")
 """Layers of an encoder and a decoder, which are split by other rules."""
 
@@ -50,9 +54,10 @@ class LayersPerStage(LaunchRule):
     Finds `num_layers` (and the embedding and the loss, where they count as layers) that is not a multiple of pp, or of
     pp * vpp. Where the first or the last stage has a number of its own, the layers between have to come out even;
     a single stage that has both builds the last's. Such a number and an embedding or a loss that counts exclude each
-    other.
-    Models whose stages are written out (a pipeline layout, a hybrid pattern), encoder-decoder models, and AReaL, which
-    lays out the stages itself, are left out.
+    other, and from 0.11 on it has to be above 0. Where a pipeline layout writes the stages out, its stages have to be a
+    multiple of pp, its layers `num_layers`, and the first mark the embedding, the last the loss; it excludes all of the
+    above.
+    Models with a hybrid pattern, encoder-decoder models, and AReaL, which lays out the stages itself, are left out.
 
     ## Why this is bad
 
@@ -87,6 +92,7 @@ class LayersPerStage(LaunchRule):
             "megatron/core/transformer/transformer_block.py:155, :174 at core_v0.16.1; :150, :169 at core_v0.19.0"
         ),
         Reference("megatron/core/transformer/transformer_config.py:1294-1480 at core_v0.16.1; :583 at core_v0.11.0"),
+        Reference("megatron/core/transformer/pipeline_parallel_layer_layout.py:84-135 at core_v0.16.1, since 0.13"),
     )
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
@@ -94,7 +100,9 @@ class LayersPerStage(LaunchRule):
         ends = any(config.value(name).data is not None for name in (FIRST, LAST, CHUNK))
         if config.habit("lays_out_stages") or (config.number(PP) <= 1 and not ends and not _counted_alone(config)):
             return
-        if config.data("pipeline_model_parallel_layout"):
+        layout = config.data(LAYOUT)
+        if layout:
+            yield from _laid_out(config, layout)
             return
         if config.data("is_hybrid_model") or any(config.data(name) is not None for name in APART):
             return
@@ -104,6 +112,43 @@ class LayersPerStage(LaunchRule):
             yield from _uneven(config)
         else:
             yield from _even(config)
+
+
+def _laid_out(config: EffectiveConfig, layout: Data) -> Iterator[Verdict]:
+    """Judge stages that are written out (core_v0.13.0 transformer_config.py:872-922; main :2243-2290)."""
+    beside = [name for name in (FIRST, LAST) if config.data(name) is not None]
+    beside += [name for name in (EMBEDDING, LOSS) if config.data(name)]
+    if beside:
+        text = f"{LAYOUT} together with {' and '.join(beside)}"
+        fix = Fix(f"Leave {' and '.join(beside)} out: the layout says it all.")
+        yield Verdict(f"{text}: {_RAISES}.", Outcome.CRASH_START, at=beside[-1], fields=(LAYOUT, *beside[:-1]), fix=fix)
+        return
+    rows, pp = layout_rows(layout), positive(config, PP)
+    marks = "".join(rows)
+    if not marks:
+        return
+    fields: tuple[str, ...] = ()
+    if len(rows) % pp:
+        text, fields = f"the {plural(len(rows), 'stage')} of {LAYOUT} are no multiple of {PP} = {pp}", (PP,)
+    elif marks[0] != "E" or marks[-1] != "L" or marks.count("E") + marks.count("L") != 2:
+        text = f"{LAYOUT} does not hold one embedding at its start and one loss at its end"
+    elif config.data(LAYERS) not in (None, marks.count("t")):
+        text = f"{LAYOUT} holds {plural(marks.count('t'), 'layer')}, and {LAYERS} = {config.data(LAYERS)}"
+        fields = (LAYERS,)
+    else:
+        return
+    how = "an assertion about it fails when the model's config is made, and every rank stops"
+    fix = Fix(f"Write a layout of {LAYERS} layers over a multiple of {PP} stages, from one embedding to one loss.")
+    yield Verdict(f"{text}: {how}.", Outcome.CRASH_START, at=LAYOUT, fields=fields, fix=fix)
+
+
+def _not_positive(ends: list[tuple[str, int]]) -> Iterator[Verdict]:
+    """Judge numbers of a stage below 1, which are refused since the release that checks stages."""
+    for name, count in ends:
+        if count < 1:
+            fix = Fix(f"Set {name} to 1 or more, or leave it out.")
+            yield Verdict(f"{name} = {count} is not positive: {_RAISES}.", Outcome.CRASH_START, at=name, fix=fix)
+            return
 
 
 def _counted_alone(config: EffectiveConfig) -> bool:
@@ -191,6 +236,9 @@ def _uneven(config: EffectiveConfig) -> Iterator[Verdict]:
     if counted:
         yield _counted_beside(counted, [name for name, _ in ends])
         return
+    if config.within(STAGES_CHECKED) and any(count < 1 for _, count in ends):
+        yield from _not_positive(ends)
+        return
     middle, stages = layers - sum(count for _, count in ends), pp - len(ends)
     if stages < 0 and not (middle == 0 and config.within(EMPTY_REFUSED)):
         yield from _on_one(layers, ends[-1][1])
@@ -199,7 +247,7 @@ def _uneven(config: EffectiveConfig) -> Iterator[Verdict]:
     if outcome is not None:
         told = " and ".join(f"{name} = {count}" for name, count in ends)
         yield Verdict(
-            f"{LAYERS} = {layers} less {told} leaves {middle} layers for {max(stages, 0) or 'no'} stages between "
+            f"{LAYERS} = {layers} less {told} leaves {middle} layers for {_stages(stages)} between "
             f"({PP} = {pp}): {how}.",
             outcome,
             at=ends[-1][0],
@@ -218,6 +266,10 @@ def _uneven(config: EffectiveConfig) -> Iterator[Verdict]:
             fields=(LAYERS, *(name for name, _ in ends), PP),
             fix=Fix(f"Choose layers for each stage that {VPP} divides, or write the stages out as a layout."),
         )
+
+
+def _stages(number: int) -> str:
+    return plural(number, "stage") if number > 0 else "no stages"
 
 
 def _chunks_refused(config: EffectiveConfig) -> bool:
