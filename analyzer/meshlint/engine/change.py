@@ -99,8 +99,8 @@ def _caused(scope: Scope, options: Options, patch: Patch, contents: Mapping[str,
     if report.findings:
         before = judged(then, replace(options, tick=None), keep=False)
         line = _lines(scope, contents)
-        told = _fresh(report.findings, before.findings, patch, line)
-        fresh = [_twin(finding, report.findings, before.findings, patch, line) for finding in told]
+        new = _fresh(report.findings, before.findings, patch, line)
+        fresh = [_twin(finding, report.findings, before.findings, patch, line) for finding in new]
     failures = list(report.failures)
     fresh = with_changes(fresh, Sides(then, now, patch), options, failures)
     told = [_inside(_placed(finding, patch), patch) for finding in fresh if _within(finding, patch, mode)]
