@@ -70,6 +70,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("PKD009", {**CP, "packed_sequences": False}, (), TE),
     Fault("PKD006", {**CP, "sft": True, "calculate_per_token_loss": False}, (), TE),
     Fault("MOE001", {**EXPERTS, **NO_SP}, trains=True),
+    Fault("MOE002", {"num_moe_experts": 6, "expert_model_parallel_size": 4}),
     Fault("MOE003", {**EXPERTS, "moe_router_topk": 16}),
     Fault(
         "MOE004",

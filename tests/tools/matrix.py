@@ -96,7 +96,7 @@ def matrix(fires: Fires) -> str:
     reasons: dict[str, int] = {}
     head = [f"{surface} {framework}" for surface, framework in columns]
     lines = [INTRO, f"| rule | {' | '.join(head)} |", f"| --- |{' --- |' * len(columns)}"]
-    judged = {code for code, _ in fires} or _codes()
+    judged = {code for code, _ in fires} | _codes()
     codes = [rule.code for rule in rules() if rule.code in judged]
     for code in codes:
         cells = [_cell(code, form, fires, reasons) for form in columns]
@@ -107,7 +107,7 @@ def matrix(fires: Fires) -> str:
 
 
 def _codes() -> set[str]:
-    return {fault.code for fault in FAULTS} | {"CFG001", "HCP009", "PKD008"}
+    return {fault.code for fault in FAULTS} | {"CFG001", "FRW004", "HCP009", "LCH001", "PKD008"}
 
 
 def _cell(code: str, form: Form, fires: Fires, reasons: dict[str, int]) -> str:
@@ -141,6 +141,7 @@ ALONE: Mapping[str, str] = {
     "FRW003": "roles that share their processes are verl's",
     "PAR012": "only Megatron-LM's arguments ask for the variable, and slime's own launchers set it",
     "CFG001": "assignments in Python are no list of keys, nor are the words of a Megatron-Bridge command",
+    "LCH001": "no launcher and no job of a cluster stands in such a file",
     "HCP009": "Megatron-Bridge's load helper is called in Python only",
     "PKD008": "a pad is computed in Megatron-Bridge recipes only",
 }
