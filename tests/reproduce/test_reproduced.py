@@ -125,3 +125,25 @@ def test_a_script_is_written_whole_or_not_at_all(meshlint: CommandLine, tmp_path
     assert list(tmp_path.iterdir()) == [folder]
     assert meshlint("reproduce", "COL001", "--write", tmp_path / "repro.py").status == 0
     assert sorted(one.name for one in tmp_path.iterdir()) == ["repro.py", "taken"]
+
+
+def test_a_verdict_quotes_the_line_and_shows_what_differs(meshlint: CommandLine) -> None:
+    hang = meshlint("reproduce", "COL001", "--depth", "simulate", "--case", "hang").out
+    assert "rank 0 waits at line 4 (`dist.all_reduce(loss, group=cp)`) in all_reduce of ranks 0, 1 for rank 1" in hang
+    wrong = meshlint("reproduce", "HCP001", "--depth", "simulate", "--case", "no-sizes").out
+    values = [
+        line.split(" attention is ")[1].split("], right is ") for line in wrong.splitlines() if " right is " in line
+    ]
+    assert values
+    assert all(got.strip("[") != right.split("]")[0].strip("[") for got, right in values)
+
+
+def test_what_is_written_has_the_depth_asked_for_and_says_what_it_needs(meshlint: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "repro.py"
+    run = meshlint("reproduce", "PKD001", "--write", file)
+    assert "it needs megatron-core, Transformer Engine and 2 GPUs" in run.err
+    assert "both need megatron-core, Transformer Engine and 2 GPUs" in file.read_text()
+    run = meshlint("reproduce", "PKD001", "--depth", "cpu", "--write", file)
+    assert ("needs" in run.err, "megatron" in file.read_text()) == (False, False)
+    run = meshlint("reproduce", "PAR001", "--depth", "simulate", "--write", file)
+    assert (run.status, "no case to write at depth simulate" in run.err) == (2, True)

@@ -49,7 +49,7 @@ def command(
     rule, reproducer = _rule(code)
     _known(reproducer, names)
     if file is not None:
-        return _write(rule, _case(reproducer, names), file)
+        return _write(rule, _case(reproducer, names, depth), file)
     needs = tuple(sorted({module for case in reproducer.cases for module in case.needs}))
     with Runner(python=python, timeout=float(timeout), share=share, modules=needs) as runner:
         verdict = runner.run(reproducer, _depth(runner, reproducer, depth), nproc, names)
@@ -78,13 +78,17 @@ def _known(reproducer: Reproducer, names: tuple[str, ...]) -> None:
             raise click.UsageError(f"{reproducer.code} has no case `{name}`; there are: {there}")
 
 
-def _case(reproducer: Reproducer, names: tuple[str, ...]) -> Case:
-    """Give the case to write: the first asked for, in the shape that runs deepest."""
+def _case(reproducer: Reproducer, names: tuple[str, ...], depth: str | None) -> Case:
+    """Give the case to write: the first asked for, at the depth asked for or else in the shape that runs deepest."""
     from meshlint.reproduce.case import Depth
 
-    cases = [case for case in reproducer.cases if not names or case.name in names]
+    asked = [case for case in reproducer.cases if not names or case.name in names]
+    cases = [case for case in asked if depth is None or Depth(depth) in case.depths]
     if not cases:
-        raise click.UsageError(f"{reproducer.code} has no case to write: {reproducer.missing}")
+        at = f" at depth {depth}" if asked else ""
+        raise click.UsageError(f"{reproducer.code} has no case to write{at}: {reproducer.missing or 'see --case'}")
+    if depth is not None:
+        return cases[0]
     first = [case for case in cases if case.name == cases[0].name]
     return next((case for depth in reversed(tuple(Depth)) for case in first if depth in case.depths), first[0])
 
@@ -96,7 +100,7 @@ def _depth(runner: Runner, reproducer: Reproducer, asked: str | None) -> Depth:
 
 
 def _write(rule: type[Rule], case: Case, file: Path) -> int:
-    from meshlint.reproduce.script import written
+    from meshlint.reproduce.script import needed, written
 
     text = written(case, f"{rule.code} {rule.slug}", file=file.name)
     part = file.with_name(f".{file.name}.part")
@@ -107,7 +111,9 @@ def _write(rule: type[Rule], case: Case, file: Path) -> int:
         with suppress(OSError):
             part.unlink()
         raise click.UsageError(f"`{file}` cannot be written: {error.strerror}") from None
-    click.echo(f"meshlint: wrote {file} ({len(text.splitlines())} lines)", err=True)
+    needs = needed(case)
+    lines = f"{len(text.splitlines())} lines{f'; it needs {needs}' if needs else ''}"
+    click.echo(f"meshlint: wrote {file} ({lines})", err=True)
     return 0
 
 

@@ -173,7 +173,7 @@ def _rewritten(text: str, edits: Sequence[Edit]) -> str:
     try:
         from meshlint.sources.cst import rewritten
     except ImportError:
-        raise FixError("Python is edited with libcst: pip install 'meshlint[fix]'") from None
+        raise FixError("Python is edited with libcst: pip install libcst") from None
     return rewritten(text, edits)
 
 

@@ -130,8 +130,8 @@ def python_with_torch(asked: str = "") -> str:
         return found
     if find_spec("torch") is None:
         raise CannotRun(
-            "this Python has no torch: `pip install 'meshlint[reproduce]'`, or name the Python that you train with by "
-            "--python; --depth simulate needs neither"
+            "this Python has no torch: name the Python that you train with by --python, or install meshlint with its "
+            "extra `reproduce`; --depth simulate needs neither"
         )
     return sys.executable
 

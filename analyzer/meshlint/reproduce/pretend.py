@@ -468,10 +468,20 @@ def _error(value: Any, right: Any) -> float:
     return off / norm if norm else off
 
 
-def _brief(value: Any) -> str:
-    numbers = _flat(value)
-    shown = ", ".join(f"{number:g}" for number in numbers[:4])
-    return shown if len(numbers) == 1 else f"[{shown}{', ...' if len(numbers) > 4 else ''}]"
+def _briefly(value: Any, right: Any) -> tuple[str, str]:
+    """Write both values: their first elements, or those from the worst on where the first show no difference."""
+    left, wanted = _flat(value), _flat(right)
+    firsts = _brief(left), _brief(wanted)
+    if firsts[0] != firsts[1] or len(left) != len(wanted) or left == wanted:
+        return firsts
+    at = max(range(len(left)), key=lambda i: abs(left[i] - wanted[i]))
+    return _brief(left, at), _brief(wanted, at)
+
+
+def _brief(numbers: Sequence[float], at: int = 0) -> str:
+    shown = ", ".join(f"{number:g}" for number in numbers[at : at + 4])
+    before, after = "..., " if at else "", ", ..." if len(numbers) > at + 4 else ""
+    return shown if len(numbers) == 1 else f"[{before}{shown}{after}]"
 
 
 def _namespace(world: _World, rank: int) -> dict[str, Any]:
@@ -485,7 +495,7 @@ def _namespace(world: _World, rank: int) -> dict[str, Any]:
         return mine
 
     def check(name: str, value: Any, right: Any) -> None:
-        made = Check(name, _brief(value), _brief(right), _error(value, right), _line())
+        made = Check(name, *_briefly(value, right), _error(value, right), _line())
         world.checks[rank].append(made)
 
     return {

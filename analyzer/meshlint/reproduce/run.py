@@ -191,7 +191,8 @@ def _unmet(cases: Sequence[Case], machine: Machine) -> str:
     missing = sorted({name for case in cases for name in case.needs if name not in machine.versions})
     if not missing:
         return "; ".join(dict.fromkeys(filter(None, (_other(case, machine) for case in cases))))
-    return f"it needs {' and '.join(missing)}, which cannot be imported here"
+    named = "--python names the Python that you train with"
+    return f"it needs {' and '.join(missing)}, which cannot be imported here; {named}"
 
 
 def _no_case(reproducer: Reproducer, depth: Depth) -> str:

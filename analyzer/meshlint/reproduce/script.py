@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import fill
 
 from meshlint.reproduce.case import Arm, Case, Depth, Happens
 from meshlint.reproduce.verdict import ArmVerdict
+from meshlint.words import plural
 
 LINES = 80
-"""What a script stays below, in lines."""
+"""What a script stays below, in lines, unless it carries a stand-in for a library."""
+
+WIDTH, MAX_WIDTH = 119, 400
+"""Columns of the first sentence, and where lines run short."""
+
+LIBRARIES = {"megatron": "megatron-core", "transformer_engine": "Transformer Engine"}
+"""Names of libraries, by the module that is imported."""
 
 TORCH = """\
 import faulthandler
@@ -43,7 +51,7 @@ def check(name, value, right):
     value, right = torch.as_tensor(value).double(), torch.as_tensor(right).double()
     error = ((value - right).norm() / right.norm().clamp_min(1e-30)).item()
     wrong.append(error > {tolerance})
-    got, wanted = value.flatten()[:4].tolist(), right.flatten()[:4].tolist()
+    got, wanted = (x.flatten()[(value - right).abs().flatten().argsort()[-4:]].tolist() for x in (value, right))
     print(f"rank {{rank}}: {{name}} is {{got}}, right is {{wanted}}, relative error {{error:.3g}}", flush=True)
 
 """
@@ -81,18 +89,31 @@ if __name__ == "__main__":
 def written(case: Case, title: str, seen: ArmVerdict | None = None, file: str = "repro.py") -> str:
     """Write a case; `seen` is what was measured of its failing arm, if it was run. Below LINES lines."""
     parallel = _parallel(case)
-    text = "".join(_parts(case, title, seen, file, parallel)).rstrip("\n") + "\n"
-    return text if text.count("\n") < LINES else text.replace("\n\n\n", "\n\n")
+    loose = "".join(_parts(case, title, seen, file, parallel, WIDTH)).rstrip("\n") + "\n"
+    wide = "".join(_parts(case, title, seen, file, parallel, MAX_WIDTH)).rstrip("\n") + "\n"
+    tries = (loose, *(text.replace("\n\n\n", "\n\n") for text in (loose, wide)))
+    return next((text for text in tries if text.count("\n") < LINES), tries[1])
+
+
+def needed(case: Case) -> str:
+    """Name what a case needs beside torch; empty where it needs nothing."""
+    libraries = dict.fromkeys(LIBRARIES.get(module.split(".")[0], module) for module in case.needs)
+    cards = [plural(case.world, "GPU")] if case.depths == (Depth.GPU,) else []
+    *most, last = [*libraries, *cards] or [""]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _parallel(case: Case) -> bool:
     return case.world > 1 or any("dist." in arm.text for _, arm in case.arms)
 
 
-def _parts(case: Case, title: str, seen: ArmVerdict | None, file: str, parallel: bool) -> Iterator[str]:
+def _parts(case: Case, title: str, seen: ArmVerdict | None, file: str, parallel: bool, width: int) -> Iterator[str]:
     run = f"torchrun --nproc-per-node {case.world} {file}" if parallel else f"python {file}"
-    told = [f"failing    # {expected(case, seen)}", "fixed      # ok"]
-    yield '"""' + f"{title}: {case.says}.\n\n" + "".join(f"    {run} {line}\n" for line in told) + '"""\n\n'
+    needs = needed(case)
+    told = [f"failing    # {expected(case, seen)}", "fixed      # ok" + (f"; both need {needs}" if needs else "")]
+    head = fill(f'"""{title}: {case.says}.', width, break_long_words=False, break_on_hyphens=False)
+    own = f"It runs {case.runs}.\n" if case.runs.startswith("a stand-in") else ""
+    yield f"{head}\n\n" + "".join(f"    {run} {line}\n" for line in told) + f'{own and chr(10)}{own}"""\n\n'
     values = {"seconds": 30, "tolerance": case.tolerance}
     yield (TORCH if parallel else PLAIN).format(**values)
     texts = case.prelude + case.failing.text + case.fixed.text

@@ -194,7 +194,7 @@ def text(verdict: Verdict, slug: str) -> Iterator[str]:
         if case.case.runs:
             yield f"    runs {case.case.runs}"
         for arm in case.arms:
-            yield from _arm_text(arm, case.case.tolerance)
+            yield from _arm_text(arm, case.case.tolerance, dict(case.case.arms)[arm.name].text.split("\n"))
     yield "  shown" if verdict.shown else "  not shown"
 
 
@@ -207,7 +207,12 @@ def _where(verdict: Verdict) -> str:
     return f" ({', '.join(said)})" if said else ""
 
 
-def _arm_text(arm: ArmVerdict, tolerance: float) -> Iterator[str]:
+def _quoted(lines: Sequence[str], number: int) -> str:
+    """Give a line of an arm, since its text is not at hand for the reader; empty where there is none."""
+    return f" (`{lines[number - 1].strip()[:90]}`)" if 0 < number <= len(lines) else ""
+
+
+def _arm_text(arm: ArmVerdict, tolerance: float, lines: Sequence[str]) -> Iterator[str]:
     if arm.happened is None:
         yield f"    {arm.name:8} did not run: {arm.why}"
         return
@@ -215,9 +220,10 @@ def _arm_text(arm: ArmVerdict, tolerance: float) -> Iterator[str]:
     yield f"    {arm.name:8} {arm.happened.value} ({mark}; {arm.seconds:.2f} s)"
     for wait in arm.waits:
         whom = f"for rank {_ranks(wait.whom)}" if wait.whom else "although all of its ranks have come"
-        yield f"      rank {wait.rank} waits at line {wait.line} in {wait.op} of ranks {_ranks(wait.ranks)} {whom}"
+        at = f"line {wait.line}{_quoted(lines, wait.line)}"
+        yield f"      rank {wait.rank} waits at {at} in {wait.op} of ranks {_ranks(wait.ranks)} {whom}"
     for one in arm.errors:
-        yield f"      rank {one.rank} at line {one.line}: {one.error[:200]}"
+        yield f"      rank {one.rank} at line {one.line}{_quoted(lines, one.line)}: {one.error[:200]}"
     wrong = [(rank, check) for rank, check in arm.checks if check.error > tolerance]
     for rank, check in wrong:
         values = f"{check.name} is {check.value}, right is {check.right}"

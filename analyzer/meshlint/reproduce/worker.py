@@ -174,13 +174,15 @@ def measure(value: Any, right: Any) -> tuple[float, str, str]:
         return float("inf"), brief(left), brief(wanted)
     norm, off = wanted.norm().item(), (left - wanted).norm().item()
     error = off / norm if norm else off
-    return (error if error == error else float("inf")), brief(left), brief(wanted)
+    at = (left - wanted).abs().argmax().item() if brief(left) == brief(wanted) and off else 0
+    return (error if error == error else float("inf")), brief(left, at), brief(wanted, at)
 
 
-def brief(flat: Any) -> str:
-    """Write the first elements."""
-    shown = ", ".join(f"{number:g}" for number in flat[:4].tolist())
-    return shown if flat.numel() == 1 else f"[{shown}{', ...' if flat.numel() > 4 else ''}]"
+def brief(flat: Any, at: int = 0) -> str:
+    """Write four elements: the first, or those from one on where the first show no difference."""
+    shown = ", ".join(f"{number:g}" for number in flat[at : at + 4].tolist())
+    before, after = "..., " if at else "", ", ..." if flat.numel() > at + 4 else ""
+    return shown if flat.numel() == 1 else f"[{before}{shown}{after}]"
 
 
 def rank_main(rank: int, out: int, control: int) -> None:
