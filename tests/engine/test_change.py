@@ -125,6 +125,20 @@ def test_a_deleted_base_counts_as_there_before(checkout: Path, meshlint: Command
     assert (run.status, run.out) == (0, "")
 
 
+def test_a_base_that_goes_or_moves_is_missed(checkout: Path, meshlint: CommandLine) -> None:
+    (checkout / "base.sh").write_text("SIZES='2 2'\n")
+    lines = ("--hierarchical-context-parallel-sizes ${SIZES:-3 3}", FAULT)
+    (checkout / "use.sh").write_text(script(*lines, head="source ./base.sh\n"))
+    git(checkout, "add", ".")
+    git(checkout, "commit", "-q", "-m", "base")
+    for words in (("rm", "-q", "base.sh"), ("mv", "base.sh", "other.sh")):
+        git(checkout, "reset", "-q", "--hard")
+        git(checkout, *words)
+        run = meshlint("check", "--diff", "HEAD", "--format", "concise")
+        assert run.status == 1
+        assert {line.split(":")[0] for line in run.out.splitlines()} == {"use.sh"}
+
+
 def test_a_file_that_git_does_not_know_is_new(checkout: Path, meshlint: CommandLine) -> None:
     (checkout / "fresh.sh").write_text(script(FAULT))
     git(checkout, "add", "-N", "fresh.sh")

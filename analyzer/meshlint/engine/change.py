@@ -94,6 +94,8 @@ def _caused(scope: Scope, options: Options, patch: Patch, contents: Mapping[str,
     of_code = any(path.endswith(".py") for path in (*patch.paths, *were))
     touched = _touched(scope, patch.paths, of_code), _touched(_before(scope, contents), were, of_code)
     now, then = _with_readers(*touched, options)
+    if any(change.before not in patch.paths for change in patch.files if change.before):
+        now, then = (_with_all_readers(side) for side in (now, then))
     report = judged(now, options, keep=False)
     fresh: list[Finding] = []
     if report.findings:
@@ -118,6 +120,12 @@ def _with_readers(now: Scope, then: Scope, options: Options) -> tuple[Scope, Sco
         choose(options)
         found = readers.readers(both, Tree(now.root, now.roots), begun)
     return replace(now, readers=found), replace(then, readers=found)
+
+
+def _with_all_readers(scope: Scope) -> Scope:
+    """Judge what could read a changed file in whole: a launch does not tell that it read one that is not there."""
+    there = {*scope.files, *scope.asked}
+    return replace(scope, asked=tuple(sorted({*scope.asked, *(there & {*(scope.readers or ())})})))
 
 
 def diff_since(base: str, cwd: Path) -> str | None:
