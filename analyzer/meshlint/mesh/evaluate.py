@@ -111,7 +111,10 @@ def evaluate(expr: Expr, view: View, bound: dict[str, Any] | None = None) -> Any
     """Compute `expr` for one rank; what cannot be computed is decided like an atom of the same `var`."""
     if expr.fixed:
         return _once(expr, view)
-    handler = _HANDLERS.get(expr.op)
+    op = expr.op
+    if op == "atom":
+        return view.decide(expr)
+    handler = _HANDLERS.get(op)
     if handler is not None:
         return handler(expr, view, bound)
     left, right = (evaluate(arg, view, bound) for arg in expr.args)
@@ -122,12 +125,13 @@ def evaluate(expr: Expr, view: View, bound: dict[str, Any] | None = None) -> Any
 def _once(expr: Expr, view: View) -> Any:
     """Give the value of an expression that is the same in every run, from the table of the layout."""
     known, key = view.layout.known, (expr.id, view.rank)
-    if key not in known:
+    found = known.get(key)
+    if found is None:
         handler = _HANDLERS.get(expr.op)
-        known[key] = (
+        found = known[key] = (
             fold(expr.op, *(evaluate(arg, view) for arg in expr.args)) if handler is None else handler(expr, view, None)
         )
-    return known[key]
+    return found
 
 
 def _lit(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
@@ -185,11 +189,17 @@ def _not(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
 
 
 def _and(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
-    return all(evaluate(arg, view, bound) for arg in expr.args)
+    for arg in expr.args:  # noqa: SIM110 - the innermost loop of every simulation
+        if not evaluate(arg, view, bound):
+            return False
+    return True
 
 
 def _or(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:
-    return any(evaluate(arg, view, bound) for arg in expr.args)
+    for arg in expr.args:  # noqa: SIM110 - the innermost loop of every simulation
+        if evaluate(arg, view, bound):
+            return True
+    return False
 
 
 def _ite(expr: Expr, view: View, bound: dict[str, Any] | None) -> Any:

@@ -81,33 +81,32 @@ class _Kept:
 
     def of(self, term: Node) -> Node:
         """Copy, what follows first."""
+        done, end = self.done, self.end
         stack = [(term, False)]
         while stack:
-            key = (stack[-1][0].id, stack[-1][1])
-            missing = [] if key in self.done else [way for way in self._below(*stack[-1]) if self._lacks(way)]
+            node, inside = stack[-1]
+            key = (node.id, inside)
+            if key in done:
+                stack.pop()
+                continue
+            if not inside and node.shape == end:
+                stack.pop()
+                done[key] = self.terms.nil
+                continue
+            if isinstance(node, Loop):
+                ways = [(node.body, True), (node.rest, inside), (node.after_return, inside)]
+            else:
+                ways = [(child, inside) for child in children(node)]
+            missing = [way for way in ways if (way[0].id, way[1]) not in done]
             if missing:
                 stack += missing
                 continue
-            node, inside = stack.pop()
-            if key not in self.done:
-                self.done[key] = self._copied(node, inside)
-        return self.done[term.id, False]
+            stack.pop()
+            done[key] = self._copied(node, [done[child.id, deeper] for child, deeper in ways])
+        return done[term.id, False]
 
-    def _lacks(self, way: tuple[Node, bool]) -> bool:
-        return (way[0].id, way[1]) not in self.done
-
-    def _below(self, node: Node, inside: bool) -> list[tuple[Node, bool]]:
-        if not inside and node.shape == self.end:
-            return []
-        if isinstance(node, Loop):
-            return [(node.body, True), (node.rest, inside), (node.after_return, inside)]
-        return [(child, inside) for child in children(node)]
-
-    def _copied(self, node: Node, inside: bool) -> Node:
+    def _copied(self, node: Node, parts: list[Node]) -> Node:
         terms = self.terms
-        if not inside and node.shape == self.end:
-            return terms.nil
-        parts = [self.done[child.id, deeper] for child, deeper in self._below(node, inside)]
         if isinstance(node, Op):
             return terms.moved(node, parts[0], node.site) if self.keep(node.group) else parts[0]
         if isinstance(node, Wait):

@@ -17,7 +17,7 @@ from typing import Any
 from meshlint.mesh.choose import Facts, expressions, meshes, parts
 from meshlint.mesh.contract import decisive, doubtful, quantifier, refuting_run
 from meshlint.mesh.dims import Axes, Mesh
-from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate
+from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse
 from meshlint.mesh.gate import Expr, Origin, atoms
 from meshlint.mesh.group import Group
 from meshlint.mesh.run import RUN_CAP, Choice, Event, Options, Run, Stuck, Taken, Verdict, gate_key
@@ -187,7 +187,8 @@ class _Simulation:
     left: list[Exit | None] = field(default_factory=list)
     blurred: list[list[Opaque]] = field(default_factory=list)
     sources: list[dict[str, tuple[_Key, ...]]] = field(default_factory=list)
-    consulted: dict[_Key, None] = field(default_factory=dict)
+    consulted: dict[_Key, None] | None = None
+    """The facts that the value which is worked out rests on; None where nobody wants to know."""
     steps: int = 0
 
     def run(self) -> Run:
@@ -209,7 +210,10 @@ class _Simulation:
                 if pending is not None and pending.done:
                     waits[rank] = next(walkers[rank], None)
                     moved = True
-        return self._result()
+        result = self._result()
+        for view in self.views:  # they know this simulation, which knows them: no need to wait for the collector
+            view.decide, view.read = refuse, None
+        return result
 
     def alone(self, run: Run, rank: int) -> list[Op]:
         """Give every operation that `rank` comes to if none of them ever blocks, under the decisions of `run`."""
@@ -235,8 +239,22 @@ class _Simulation:
     def view(self, rank: int) -> View:
         """Make what one rank sees."""
 
+        decided, project, free = self.decided, self.plan.layout.project, self.plan.options.free_locals
+
         def decide(expr: Expr) -> Any:
-            return self.decide(expr, rank)
+            """Decide a fact on first use; the prefix replays earlier decisions."""
+            if expr.local:
+                setting: tuple[int, ...] = (rank,) if free else ()
+            else:
+                setting = project(rank, expr.var) if expr.var else ()
+            key = (expr.id, setting)
+            found = decided.get(key)
+            if found is None:
+                found = self.first(expr, setting)
+            found.asked.add(rank)
+            if self.consulted is not None:
+                self.consulted[key] = None
+            return found.domain[found.index]
 
         def read(slot: str) -> None:
             for key in self.sources[rank].get(slot, ()):
@@ -249,11 +267,17 @@ class _Simulation:
         node: Node | None = self.plan.term
         loops: list[list[Any]] = []
         handles: dict[str, _Pending] = {}
+        path, view, forced = self.paths[rank], self.views[rank], bool(self.plan.forced)
         while node is not None:
             self.steps += 1
             if self.steps > STEP_CAP:
                 raise Exhausted
-            if isinstance(node, Op):
+            if isinstance(node, Alt):
+                condition = node.condition
+                value = bool(self.chosen(node, condition, rank) if forced else evaluate(condition, view))
+                path.append(Taken(node, value))
+                node = node.then if value else node.otherwise
+            elif isinstance(node, Op):
                 pending = self.issue(node, rank)
                 if pending is not None and node.handle:
                     handles[node.handle] = pending
@@ -312,28 +336,19 @@ class _Simulation:
             return forced[key]
         return evaluate(expr, self.views[rank])
 
-    def decide(self, expr: Expr, rank: int) -> Any:
-        """Decide a fact on first use; the prefix replays earlier decisions."""
-        setting = self.setting(expr, rank)
-        found = self.decided.get((expr.id, setting))
-        if found is None:
-            place = len(self.decided)
-            index = self.prefix[place] if place < len(self.prefix) else 0
-            domain = self.plan.domains.get(expr.id, (True, False))
-            found = self.decided[expr.id, setting] = _Decided(expr, setting, domain, index, set())
-        self.ask(found, rank)
-        return found.domain[found.index]
+    def first(self, expr: Expr, setting: tuple[int, ...]) -> _Decided:
+        """Decide a fact for the coordinates that it is a function of."""
+        place = len(self.decided)
+        index = self.prefix[place] if place < len(self.prefix) else 0
+        domain = self.plan.domains.get(expr.id, (True, False))
+        found = self.decided[expr.id, setting] = _Decided(expr, setting, domain, index, set())
+        return found
 
     def ask(self, fact: _Decided, rank: int) -> None:
-        """Remember that a rank knows a fact, by itself or by a value that was sent to it."""
+        """Remember that a rank knows a fact by a value that was sent to it."""
         fact.asked.add(rank)
-        self.consulted[fact.atom.id, fact.setting] = None
-
-    def setting(self, expr: Expr, rank: int) -> tuple[int, ...]:
-        """Give the coordinates that a fact is a function of."""
-        if expr.local:
-            return (rank,) if self.plan.options.free_locals else ()
-        return self.plan.layout.project(rank, expr.var) if expr.var else ()
+        if self.consulted is not None:
+            self.consulted[fact.atom.id, fact.setting] = None
 
     def issue(self, op: Op, rank: int) -> _Pending | None:
         """Put an operation into the queue of its instance; None for a rank that is no member."""
@@ -344,11 +359,12 @@ class _Simulation:
             return None
         view = self.views[rank]
         root = None if op.root is None else evaluate(op.root, view)
-        agree = tuple(evaluate(item, view) for item in op.agree)
+        agree = tuple(evaluate(item, view) for item in op.agree) if op.agree else ()
         pending = _Pending(op, rank, agree, root, None)
         if op.value is not None and rank == (members[0] if root is None else root):
-            self.consulted.clear()
+            self.consulted = {}
             pending.value = (evaluate(op.value, view), tuple(self.consulted))
+            self.consulted = None
         self.join((self.plan.channels[op.group], members), members, pending)
         return pending
 

@@ -71,6 +71,16 @@ class Gate:
     leaves_if: bool = True
     end_line: int = 0
     exit_site: Site | None = None
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        """Give the hash, computed once: branches are looked up by their gate."""
+        known = self._hash
+        if not known:
+            fields = (self.site, self.form, self.leaves, self.leaves_if, self.end_line, self.exit_site)
+            known = hash(fields) or 1
+            object.__setattr__(self, "_hash", known)
+        return known
 
     def within(self, caller: Site) -> Gate:
         """Give the same gate, reached through the call at `caller`."""
@@ -460,8 +470,12 @@ class Terms:
         return node
 
     def _alt(self, condition: Expr, then: Node, otherwise: Node, gate: Gate) -> Node:
-        fields = (condition, then, otherwise, gate)
-        return self._make(Alt, ("alt", condition.id), (then, otherwise), (), condition.var, fields)
+        key = (Alt, condition.id, then.id, otherwise.id, gate)
+        found = self._nodes.get(key)
+        if found is None:
+            fields = (condition, then, otherwise, gate)
+            found = self._added(key, Alt, ("alt", condition.id), (then, otherwise), (), condition.var, fields)
+        return found
 
     def _merged(self, condition: Expr, first: Op, second: Op, rest: Node) -> Node:
         value = first.value
@@ -535,24 +549,25 @@ class _Copy:
 
     def of(self, term: Node, inside: bool = False) -> Node:
         """Copy without recursion in the length of the term: what follows is copied first."""
+        done = self.done
         stack = [(term, inside)]
         while stack:
             node, body = stack[-1]
-            if (node.id, body) in self.done:
+            key = (node.id, body)
+            if key in done:
                 stack.pop()
                 continue
-            missing = [part for part in self._below(node, body) if (part[0].id, part[1]) not in self.done]
+            if isinstance(node, Loop):
+                ways = [(node.body, True), (node.rest, body), (node.after_return, body)]
+            else:
+                ways = [(child, body) for child in children(node)]
+            missing = [way for way in ways if (way[0].id, way[1]) not in done]
             if missing:
                 stack += missing
                 continue
             stack.pop()
-            self.done[node.id, body] = self._copied(node, body)
-        return self.done[term.id, inside]
-
-    def _below(self, node: Node, body: bool) -> list[tuple[Node, bool]]:
-        if isinstance(node, Loop):
-            return [(node.body, True), (node.rest, body), (node.after_return, body)]
-        return [(child, body) for child in children(node)]
+            done[key] = self._copied(node, body)
+        return done[term.id, inside]
 
     def _copied(self, node: Node, body: bool) -> Node:
         terms = self.terms

@@ -313,6 +313,8 @@ class _Lowering:
         self.class_scopes: list[_ClassScope] = []
         self.assigns: list[tuple[str, Node]] = []
         self.note = ""
+        self.seeded: dict[str, bool] = {}
+        """Whether the last part of a callee's name is a seed word."""
         self.depth = 0
         self.scope = _Scope(0, "")
 
@@ -648,7 +650,10 @@ class _Lowering:
     # -- expressions ---------------------------------------------------------------------------------------------
 
     def expr(self, node: ast.expr) -> Node:
-        method = _EXPRESSIONS.get(type(node))
+        kind = type(node)
+        if kind is ast.Name and self.depth < MAX_DEPTH:
+            return ("N", node.id)  # type: ignore[attr-defined]
+        method = _EXPRESSIONS.get(kind)
         if method is None:
             return X
         self.depth += 1
@@ -680,13 +685,18 @@ class _Lowering:
         text = dotted(callee)
         self.scope.callees[text] = None
         last = text.rpartition(".")[2]
-        if any(word in last for word in _SEED_WORDS):
+        seeded = self.seeded.get(last)
+        if seeded is None:
+            seeded = self.seeded[last] = any(word in last for word in _SEED_WORDS)
+        if seeded:
             self.scope.seeds |= COLLECTIVE
-        arguments = tuple(self.expr(a) for a in node.args)
-        keywords = tuple((k.arg, self.expr(k.value)) for k in node.keywords)
-        for value in (*arguments, *(v for _, v in keywords)):
-            if value[0] == "N" or (value[0] == "A" and value[1] == ("N", "self")):
-                self.scope.callees["&" + dotted(value)] = None
+        arguments = tuple([self.expr(a) for a in node.args])
+        keywords = tuple([(k.arg, self.expr(k.value)) for k in node.keywords])
+        for value in (*arguments, *[v for _, v in keywords]):
+            if value[0] == "N":
+                self.scope.callees["&" + value[1]] = None
+            elif value[0] == "A" and value[1] == ("N", "self"):
+                self.scope.callees["&self." + value[2]] = None
         return (
             "K",
             callee,
@@ -788,6 +798,8 @@ def calls(node: object) -> Iterator[Node]:
 
 def dotted(node: Node) -> str:
     """Give the text of a callee: names and attributes; `?` for anything else at its base, `()` for a call."""
+    if node[0] == "N":
+        return str(node[1])
     parts: list[str] = []
     while node[0] == "A":
         parts.append(node[2])

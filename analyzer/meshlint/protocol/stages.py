@@ -14,7 +14,7 @@ from typing import Any
 
 from meshlint.mesh.choose import parts
 from meshlint.mesh.dims import Axes, Mesh, mesh_of
-from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, truth
+from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate
 from meshlint.mesh.gate import Expr, Origin
 from meshlint.mesh.term import Alt, Exit, Loop, Nil, Node, Op, Opaque, Wait, children, walk
 from meshlint.protocol.facts import FileFacts, dotted
@@ -175,8 +175,8 @@ class _Pair:
         awaited = self.awaited
         if awaited is None or self.lost is not None:
             return
-        wanted = (awaited.kind, awaited.keys)
-        if not any(self.fits(head, wanted) for head in self.below.get(node.id, ())):
+        wanted, below = (awaited.kind, awaited.keys), self.below.get(node.id, frozenset())
+        if wanted not in below and not any(self.fits(head, wanted) for head in below):
             self.lost = len(self.decided)
 
     def fits(self, first: Head, second: Head) -> bool:
@@ -188,17 +188,19 @@ class _Pair:
         """Give the events of one rank on groups that hold both ranks."""
         node: Node | None = self.term
         steps = 0
+        watching = view.rank == self.ranks[0]
+        other = self.ranks[1] if watching else self.ranks[0]
         while node is not None:
             steps += 1
             if steps > STEPS or isinstance(node, Opaque):
                 raise _Bound
             if isinstance(node, Alt):
-                node = node.then if truth(evaluate(node.condition, view)) else node.otherwise
-                if view.rank == self.ranks[0]:
+                node = node.then if evaluate(node.condition, view) else node.otherwise
+                if watching:
                     self.watch(node)
             elif isinstance(node, Op):
                 members = self.layout.members(node.group, view.rank)
-                if members is not None and set(self.ranks) <= set(members):
+                if members is not None and other in members:
                     yield node
                 node = node.rest
             elif isinstance(node, Wait):
@@ -382,7 +384,10 @@ def _valuations(keys: list[Fact], stages: list[list[Walk]]) -> Iterator[Facts]:
 
 
 def _fits(walk: Walk, facts: Facts) -> bool:
-    return all(facts.get(key, value) == value for key, value in walk.facts.items())
+    for key, value in walk.facts.items():  # noqa: SIM110 - the innermost loop over all walks
+        if facts.get(key, value) != value:
+            return False
+    return True
 
 
 def _joint(stages: list[list[Walk]], facts: Facts) -> Iterator[tuple[Facts, tuple[Walk, ...]]]:
