@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,47 @@ def test_paths_count_from_the_current_folder_or_the_top(
     monkeypatch.chdir(checkout / "jobs")
     for path in ("deep.sh", "jobs/deep.sh", "../jobs/deep.sh"):
         assert meshlint("diff", f"HEAD:{path}", "deep.sh").out.startswith("1 launch is the same")
+
+
+def test_a_path_from_the_top_stands_for_both_sides(
+    meshlint: CommandLine, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (checkout / "run.sh").write_text(script("--context-parallel-size 2"))
+    (checkout / "deep").mkdir()
+    monkeypatch.chdir(checkout / "deep")
+    (pair,) = compared(meshlint, "v1:run.sh")["pairs"]
+    assert pair["roles"][0]["fields"][0]["after"] == "2"
+
+
+def test_links_of_a_revision_are_followed_inside_of_it(meshlint: CommandLine, checkout: Path) -> None:
+    (checkout / "deep").mkdir()
+    (checkout / "deep" / "run.sh").write_text(script("--context-parallel-size 2"))
+    for name, led in (("link.sh", "run.sh"), ("other", "deep"), ("away.sh", "/etc/hostname")):
+        (checkout / name).symlink_to(led)
+    git(Path.cwd(), "add", ".")
+    git(Path.cwd(), "commit", "-q", "-m", "links")
+    for path in ("link.sh", "other/run.sh", "other"):
+        (pair,) = compared(meshlint, f"main:{path}", path)["pairs"]
+        assert pair["before"]["identity"] == pair["after"]["identity"]
+    run = meshlint("diff", "main:away.sh", "run.sh")
+    assert (run.status, "there is no file or folder `away.sh` at `main`" in run.err) == (2, True)
+
+
+def test_a_file_that_is_no_text_at_a_revision_is_refused(meshlint: CommandLine, checkout: Path) -> None:
+    (checkout / "run.sh").write_bytes(b"#!/bin/bash\n\xff\xfe\0")
+    git(Path.cwd(), "commit", "-q", "-a", "-m", "no text")
+    run = meshlint("diff", "main:run.sh", "v1:run.sh")
+    assert (run.status, "`run.sh` cannot be read at `main`" in run.err) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["packed-refs", "shallow", "info/attributes", "objects/info/alternates"])
+def test_a_pipe_where_git_reads_makes_nobody_wait(meshlint: CommandLine, checkout: Path, name: str) -> None:
+    pipe = checkout / ".git" / name
+    pipe.parent.mkdir(exist_ok=True)
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    run = meshlint("diff", "v1:run.sh")
+    assert (run.status, "no revision `v1` in the checkout `project` that git can read" in run.err) == (2, True)
 
 
 def test_launches_are_paired_by_name_and_the_rest_is_told(meshlint: CommandLine, checkout: Path) -> None:

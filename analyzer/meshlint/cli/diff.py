@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -72,10 +73,11 @@ def command(before: str, after: str | None, **values: Any) -> int:
 def _sides(before: str, after: str | None) -> tuple[str, str]:
     """Give both sides; raises UsageError for a lone path without a revision."""
     from meshlint.engine.options import UsageError
+    from meshlint.engine.sides import as_it_is
 
     if after is not None:
         return before, after
     revision, colon, path = before.partition(":")
     if not (revision and colon and path):
         raise UsageError("give two paths, or one at a revision: REV:PATH")
-    return before, path
+    return before, as_it_is(path, Path.cwd())

@@ -39,7 +39,7 @@ def _at_revision(text: str, word: str, path: str, options: Options) -> Side:
         raise UsageError(f"`{text}`: `{path}` lies in no git checkout, so it has no revisions")
     held = revision(top, word)
     if held is None:
-        raise UsageError(f"`{text}`: there is no revision `{word}` in the checkout `{top.name}`")
+        raise UsageError(f"`{text}`: there is no revision `{word}` in the checkout `{top.name}` that git can read")
     base = scope_of((str(top),), options)
     tree = Tree(base.root, base.roots)
 
@@ -49,6 +49,8 @@ def _at_revision(text: str, word: str, path: str, options: Options) -> Side:
     name, asked = _asked(held, path, top, options)
     if not asked:
         raise UsageError(f"there is no file or folder `{path}` at `{word}`")
+    if name in held.entries and held.text(name) is None:
+        raise UsageError(f"`{path}` cannot be read at `{word}`: git has no text of it here, or it is too long")
     was = {shown(name) for name in held.files}
     outside = {name for name in base.files if not _inside(name, top, tree)}
     kept = (was & set(base.files)) | {name for name in was if not os.path.lexists(base.root / name)} | outside
@@ -67,10 +69,18 @@ def _at_revision(text: str, word: str, path: str, options: Options) -> Side:
     )
 
 
+def as_it_is(path: str, cwd: Path) -> str:
+    """Give the path of what a revision has at `path`, as it is now: from the current folder, else from the top."""
+    top = None if os.path.lexists(cwd / path) else repository(cwd)
+    if top is None or not os.path.lexists(top / path):
+        return path
+    return os.path.relpath(top / path, cwd)
+
+
 def _existing(path: Path) -> Path:
     """Give the nearest folder of a path that is there now; the path itself may only be in the revision."""
-    real = Path(os.path.realpath(path))
-    return next(folder for folder in (real, *real.parents) if folder.is_dir())
+    real = Path(os.path.realpath(path.parent)) / path.name
+    return next(folder for folder in (real, *real.parents) if folder.is_dir() and not folder.is_symlink())
 
 
 def _inside(name: str, top: Path, tree: Tree) -> bool:
@@ -84,7 +94,7 @@ def _asked(held: Revision, path: str, top: Path, options: Options) -> tuple[str,
         real = Path(os.path.normpath(os.path.join(os.path.realpath(start), path)))  # noqa: PTH118 - the path may be gone
         if not real.is_relative_to(top):
             continue
-        name = real.relative_to(top).as_posix()
+        name = held.followed(real.relative_to(top).as_posix())
         if name in held.entries:
             return name, [name]
         under = [one for one in held.files if name == "." or one.startswith(f"{name}/")]

@@ -96,7 +96,11 @@ def unfiltered(root: Path) -> tuple[str, ...] | None:
 _OWN = ("local", "worktree")
 """Scopes of settings that a checkout brings along."""
 
-_READ_BY_GIT = (".git/config", ".git/HEAD", ".git/index", ".git/info/exclude", ".gitignore", ".gitmodules")
+_OF_GIT = (
+    "config", "config.worktree", "HEAD", "index", "commondir", "packed-refs", "shallow", "info/exclude",
+    "info/attributes", "info/grafts", "objects/info/alternates",
+)  # fmt: skip
+_READ_BY_GIT = (*(f".git/{name}" for name in _OF_GIT), ".gitignore", ".gitattributes", ".gitmodules")
 """What git opens before anything else, and waits for where it is a pipe."""
 
 

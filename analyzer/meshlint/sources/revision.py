@@ -53,6 +53,23 @@ class Revision:
             self._texts[path] = self._read(path)
         return self._texts[path]
 
+    def followed(self, path: str) -> str:
+        """Give a path without the links on its way, its last part among them, that lead on inside the revision."""
+        for _ in range(MAX_LINKS):
+            parts = PurePosixPath(path).parts
+            heads = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+            link = next((head for head in heads if self._is_link(head)), None)
+            raw = blob(self.top, self.entries[link].name, MAX_BYTES) if link is not None else None
+            if link is None or raw is None:
+                return path
+            led = PurePosixPath(link).parent / os.fsdecode(raw) / PurePosixPath(path).relative_to(link)
+            path = os.path.normpath(str(led))
+        return path
+
+    def _is_link(self, path: str) -> bool:
+        entry = self.entries.get(path)
+        return entry is not None and entry.mode == _LINK
+
     def _read(self, path: str) -> str | None:
         for _ in range(MAX_LINKS):
             entry = self.entries.get(path)
