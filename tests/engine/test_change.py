@@ -139,6 +139,16 @@ def test_a_base_that_goes_or_moves_is_missed(checkout: Path, meshlint: CommandLi
         assert {line.split(":")[0] for line in run.out.splitlines()} == {"use.sh"}
 
 
+def test_a_base_that_comes_makes_nothing_new(checkout: Path, meshlint: CommandLine) -> None:
+    (checkout / "use.sh").write_text(script(FAULT, head="source ./base.sh\n"))
+    git(checkout, "add", ".")
+    git(checkout, "commit", "-q", "-m", "use")
+    (checkout / "base.sh").write_text("X=1\n")
+    git(checkout, "add", ".")
+    run = meshlint("check", "--diff", "HEAD", "--format", "concise")
+    assert (run.status, run.out) == (0, "")
+
+
 def test_a_file_that_git_does_not_know_is_new(checkout: Path, meshlint: CommandLine) -> None:
     (checkout / "fresh.sh").write_text(script(FAULT))
     git(checkout, "add", "-N", "fresh.sh")

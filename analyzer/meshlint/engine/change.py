@@ -94,8 +94,11 @@ def _caused(scope: Scope, options: Options, patch: Patch, contents: Mapping[str,
     of_code = any(path.endswith(".py") for path in (*patch.paths, *were))
     touched = _touched(scope, patch.paths, of_code), _touched(_before(scope, contents), were, of_code)
     now, then = _with_readers(*touched, options)
-    if any(change.before not in patch.paths for change in patch.files if change.before):
-        now, then = (_with_all_readers(side) for side in (now, then))
+    were_there = {change.before for change in patch.files} - {""}
+    if not were_there <= {*patch.paths}:
+        now, then = _with_all_readers(now), _with_all_readers(then)
+    elif not {*patch.paths} <= were_there:
+        then = _with_all_readers(then)
     report = judged(now, options, keep=False)
     fresh: list[Finding] = []
     if report.findings:
