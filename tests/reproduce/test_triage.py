@@ -66,6 +66,14 @@ def test_what_is_no_dump_is_told_of(content: bytes, tmp_path: Path, meshlint: Co
     assert "no dump of the flight recorder" in run.err
 
 
+def test_dumps_are_found_among_other_files(tmp_path: Path, meshlint: CommandLine) -> None:
+    for rank in (0, 1):
+        (tmp_path / f"nccl_trace_rank_{rank}").write_bytes((DUMPS / "gated" / f"trace_{rank}").read_bytes())
+    (tmp_path / "backup1").write_text("hi")
+    run = meshlint("triage", tmp_path, tmp_path)
+    assert (run.status, "they part at call 2" in run.out) == (1, True)
+
+
 def test_a_folder_without_dumps_or_none_at_all(tmp_path: Path, meshlint: CommandLine) -> None:
     assert "holds no dumps" in meshlint("triage", tmp_path).err
     assert "there is no folder" in meshlint("triage", tmp_path / "none").err

@@ -29,6 +29,8 @@ MAX_TEXT = 200
 ROOM = 2 << 30
 """Bytes that reading one dump may take: a few bytes of a pickle can ask for any amount."""
 
+OWN_NAME = "trace_rank_"
+"""What the recorder calls its files where nothing else is said: `nccl_trace_rank_0`."""
 OWN_FRAMES = ("/torch/", "<string>")
 """Frames of torch itself, and of no file, say nothing about the program."""
 
@@ -163,13 +165,17 @@ class _Traces:
 
 
 def read(folder: Path) -> tuple[GroupTrace, ...]:
-    """Read the dumps of a folder, one a rank, by the number at the end of their names. Raises Unreadable."""
+    """Read the dumps of a folder, one a rank, by the number at the end of their names. Raises Unreadable.
+
+    Where some bear the recorder's own name, as in /tmp, other files that end in a number are none of them.
+    """
     if not folder.is_dir():
         raise Unreadable(f"there is no folder `{folder}`")
     try:
-        files = sorted(folder.iterdir())[:MAX_FILES]
+        found = sorted(folder.iterdir())
     except OSError as error:
         raise Unreadable(f"`{folder}` cannot be read: {error.strerror}") from None
+    files = ([file for file in found if OWN_NAME in file.name] or found)[:MAX_FILES]
     traces, ranks = _Traces(), set()
     for file in files:
         rank = _rank(file)
