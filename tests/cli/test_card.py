@@ -488,3 +488,14 @@ def test_a_launch_that_cannot_be_read_is_told_beside_the_cards(
 def test_a_layout_that_does_not_fit_the_model_is_told_as_such(meshlint: CommandLine, layout: str, said: str) -> None:
     flags = ("--pipeline-model-parallel-size 2", f"--pipeline-model-parallel-layout '{layout}'")
     assert role(meshlint, script(*flags))["stages"]["unknown"] == said
+
+
+def test_several_words_and_long_ones_are_told_as_they_stand_and_short(meshlint: CommandLine) -> None:
+    flags = ("--tensor-model-parallel-size 2 4", f"--context-parallel-size {'7' * 5000}")
+    one = role(meshlint, script(*flags))
+    assert one["tp"]["unknown"] == "tensor_model_parallel_size: `2 4` is not a whole number"
+    assert one["cp"]["unknown"] == f"context_parallel_size: `{'7' * 60}...` is not a whole number"
+    Path("run.sh").write_text(script("--micro-batch-size 2 4", f"--seq-length {'x' * 5000}"))
+    told = meshlint("check", "--select", "CFG001", "run.sh").out
+    assert "micro_batch_size is given twice: 2 4 counts, and 2" in " ".join(told.split())
+    assert "x" * 101 not in told.split("|")[0]

@@ -249,7 +249,7 @@ class EffectiveConfig:
             data = convert(value.data) if callable(convert) else value.data
             return value.with_data(FIELDS[name].parse(data))
         except ValueError as error:
-            return unknown(f"{name}: {error}", *value.origins)
+            return unknown(str(error), *value.origins)
 
 
 def spelled(name: str, launch: Launch, framework: Framework, role: Role) -> str:

@@ -10,6 +10,14 @@ _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"false", "0", "no", "off"})
 _NULL = frozenset({"none", "null", "~"})
 MAX_DIGITS = 18
+MAX_SHOWN = 60
+"""Characters shown of what cannot be read as what it should be."""
+
+
+def shown(data: Data) -> str:
+    """Write data for a message: in quotes, several words with spaces between, a long text cut."""
+    text = " ".join(map(str, data)) if isinstance(data, tuple) else str(data)
+    return f"`{text}`" if len(text) <= MAX_SHOWN else f"`{text[:MAX_SHOWN]}...`"
 
 
 def is_null(data: Data) -> bool:
@@ -29,16 +37,16 @@ def as_int(data: Data) -> Data:
     if isinstance(data, tuple) and len(data) == 1:
         return as_int(data[0])
     if isinstance(data, bool | tuple):
-        raise ValueError(f"{data!r} is not a whole number")
+        raise ValueError(f"{shown(data)} is not a whole number")
     if isinstance(data, int):
         return data
     if isinstance(data, float):
         if data.is_integer() and abs(data) < 10**MAX_DIGITS:
             return int(data)
-        raise ValueError(f"{data!r} is not a whole number")
+        raise ValueError(f"{shown(data)} is not a whole number")
     text = str(data).strip().replace("_", "")
     if len(text) > MAX_DIGITS or not text.lstrip("+-").isdecimal():
-        raise ValueError(f"{data!r} is not a whole number")
+        raise ValueError(f"{shown(data)} is not a whole number")
     return int(text)
 
 
@@ -47,11 +55,11 @@ def as_float(data: Data) -> Data:
     if is_null(data):
         return None
     if isinstance(data, bool | tuple):
-        raise ValueError(f"{data!r} is not a number")
+        raise ValueError(f"{shown(data)} is not a number")
     try:
         return float(data)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{data!r} is not a number") from None
+        raise ValueError(f"{shown(data)} is not a number") from None
 
 
 def as_bool(data: Data) -> Data:
@@ -65,7 +73,7 @@ def as_bool(data: Data) -> Data:
         return True
     if text in _FALSE:
         return False
-    raise ValueError(f"{data!r} is neither true nor false")
+    raise ValueError(f"{shown(data)} is neither true nor false")
 
 
 def as_str(data: Data) -> Data:
@@ -74,7 +82,7 @@ def as_str(data: Data) -> Data:
         return None
     if isinstance(data, tuple):
         if len(data) != 1:
-            raise ValueError(f"{data!r} is not one word")
+            raise ValueError(f"{shown(data)} is not one word")
         return as_str(data[0])
     return str(data).strip()
 
@@ -121,7 +129,7 @@ def as_window(data: Data) -> Data:
     """Read a sliding window as (left, right): `128,0`, `(128, 0)`, `[128, 0]`; null stays None."""
     window = as_ints(data)
     if window is not None and len(window) != 2:
-        raise ValueError(f"{data!r} is not a window of two numbers")
+        raise ValueError(f"{shown(data)} is not a window of two numbers")
     return window
 
 

@@ -18,6 +18,9 @@ REFUSED = {
 }
 """Frameworks whose YAML is read by omegaconf, which refuses a key that one mapping holds twice, and where they do."""
 
+MAX_TOLD = 100
+"""Characters told of a value."""
+
 
 class DuplicateKey(LaunchRule):
     """One key twice in one place, with different values.
@@ -132,9 +135,15 @@ def _ignored(before: Write, after: Write) -> Verdict:
         before,
         after,
         Outcome.IGNORED,
-        f"{after.key} is given twice: {second.data} counts, and {first.data}{_line(before, after)} does nothing.",
-        f"{after.key} = {first.data}, which does nothing",
+        f"{after.key} is given twice: {_told(second)} counts, and {_told(first)}{_line(before, after)} does nothing.",
+        f"{after.key} = {_told(first)}, which does nothing",
     )
+
+
+def _told(value: Value) -> str:
+    """Write a value; several words as they stand on a command line, a long text cut."""
+    text = " ".join(map(str, value.data)) if isinstance(value.data, tuple) else str(value.data)
+    return text if len(text) <= MAX_TOLD else f"{text[:MAX_TOLD]}..."
 
 
 def _line(before: Write, after: Write) -> str:
