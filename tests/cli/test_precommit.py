@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from conftest import git
+from meshlint.sources.discover import SCRIPTS
 
 ROOT = Path(__file__).parents[2]
 RIGHT = (ROOT / "fixtures" / "HCP001" / "good" / "slime.sh").read_text()
@@ -69,6 +72,28 @@ def test_a_fault_is_blocked_and_its_cure_passes(scratch: Path, home: Path) -> No
     done = hooks(scratch, home)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "HCP001" not in done.stdout
+
+
+def test_every_file_that_launches_are_written_in_is_given() -> None:
+    hooks = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
+    wanted = re.compile(hooks["meshlint"]["files"])
+    for ending in (*SCRIPTS, ".py", ".yaml", ".yml", ".toml"):
+        assert wanted.search(f"jobs/run{ending}"), ending
+    assert not wanted.search("notes.md")
+    assert hooks["meshlint-diff"]["always_run"] is True
+
+
+def test_a_job_script_is_judged_and_so_is_a_deletion(scratch: Path, home: Path) -> None:
+    git(scratch, "reset", "-q", "--hard", "HEAD")
+    git(scratch, "rm", "-q", "run.sh")
+    (scratch / "job.slurm").write_text(WRONG)
+    git(scratch, "add", ".")
+    done = hooks(scratch, home)
+    assert done.stdout.count("job.slurm:9:19: error HCP001") == 2, done.stdout + done.stderr
+    git(scratch, "rm", "-q", "-f", "job.slurm")
+    done = hooks(scratch, home, skip="meshlint")
+    assert "(staged change)" in done.stdout and "Passed" in done.stdout.splitlines()[-1]
+    git(scratch, "reset", "-q", "--hard", "HEAD")
 
 
 def test_words_alone_pass_in_silence(scratch: Path, home: Path) -> None:
