@@ -499,3 +499,24 @@ def test_several_words_and_long_ones_are_told_as_they_stand_and_short(meshlint: 
     told = meshlint("check", "--select", "CFG001", "run.sh").out
     assert "micro_batch_size is given twice: 2 4 counts, and 2" in " ".join(told.split())
     assert "x" * 101 not in told.split("|")[0]
+
+
+@pytest.mark.parametrize(
+    ("size", "ranks"), [("16", 16), (" 16 ", 16), ("0", None), ("-8", None), ("many", None), ("9" * 30, None)]
+)
+def test_a_process_that_no_launcher_starts_reads_its_ranks_from_the_environment(
+    meshlint: CommandLine, size: str, ranks: int | None
+) -> None:
+    assert role(meshlint, script(launcher=f"WORLD_SIZE='{size}' python"))["ranks"]["value"] == ranks
+    started = role(meshlint, script(launcher=f"WORLD_SIZE='{size}' torchrun --nproc-per-node 8"))
+    assert started["ranks"]["value"] == 8
+
+
+def test_every_pin_of_a_version_is_named(tmp_path: Path, meshlint: CommandLine) -> None:
+    (tmp_path / "Dockerfile").write_text("RUN pip install transformer-engine==2.8.0\n")
+    (tmp_path / "Dockerfile.b").write_text("RUN pip install transformer-engine==2.10.0\n")
+    (tmp_path / "run.sh").write_text("torchrun --nproc-per-node 8 pretrain_gpt.py --context-parallel-size 2\n")
+    card = meshlint("card", tmp_path / "run.sh").out
+    assert "transformer-engine 2.8.0 to 2.10.0 (" in card.replace("2.8.0 to 2.10.0 (", "2.8.0 to 2.10.0 (")
+    config = meshlint("config", tmp_path / "run.sh").out
+    assert ('"==2.8.0"' in config, '"==2.10.0"' in config) == (True, True)

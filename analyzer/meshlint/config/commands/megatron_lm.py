@@ -14,8 +14,10 @@ from meshlint.config.command import Command
 from meshlint.config.commands.flags import PARSER, Grammar, keys_of, names, writes
 from meshlint.config.hydra.program import Program, program
 from meshlint.config.launch import Launch
+from meshlint.config.parse import whole
 from meshlint.config.surface import Context
 from meshlint.config.surfaces.yaml_cfg import FLAG, writes_of_file
+from meshlint.config.value import Value
 from meshlint.sources.tree import Reader
 
 NAME = "megatron-lm"
@@ -98,10 +100,22 @@ def launch(framework: str, command: Command, found: Program, reader: Reader) -> 
         environment=command.environment,
         nodes=command.nodes,
         gpus_per_node=command.gpus_per_node,
-        world=command.world,
+        world=command.world or _started_by_hand(command),
         branches=command.branches,
         reads=frozenset(reader.seen),
     )
+
+
+def _started_by_hand(command: Command) -> Value | None:
+    """Give the ranks of a process that no launcher starts: WORLD_SIZE; None where that is no positive number.
+
+    Source: core_v0.16.1 megatron/training/arguments.py:114.
+    """
+    value = command.environment.get("WORLD_SIZE")
+    if command.counts or value is None or not value.is_set:
+        return None
+    number = whole(str(value.data).strip())
+    return value.with_data(number) if number else None
 
 
 def _from_yaml(made: Launch, command: Command, reader: Reader) -> Launch:
