@@ -71,6 +71,7 @@ def versions(pins: dict[str, tuple[object, ...]], library: str) -> list[str]:
             2,
         ),
         ("verl/version/version", "0.7.1\n", "verl", ["0.7.1"], 1),
+        ("swift/version.py", "# ours\n__version__ = '4.2.3'  # x\n", "ms-swift", ["4.2.3"], 2),
         ("requirements.txt", "megatron-core==0.16.1 --hash=sha256:0a1b\n", CORE, ["0.16.1"], 1),
         ("requirements.txt", "megatron-core==0.16.1 \\\n    --hash=sha256:0a1b\n", CORE, ["0.16.1"], 1),
         ("requirements.txt", "megatron-core===0.16.1\n", CORE, ["0.16.1"], 1),

@@ -139,7 +139,7 @@ def _versions(resolved: Resolved) -> str:
     shown = f"{versions[0]} to {versions[-1]}" if len(versions) > 1 else "".join(map(str, versions)) or "?"
     if resolved.pin is None:
         return f"{shown}  no pin: every supported release is judged"
-    return f"{shown}  {_value(resolved.pin.value)}"
+    return f"{shown}  {' and '.join(_value(pin.value) for pin in (resolved.pin, *resolved.others))}"
 
 
 def _launch_data(view: LaunchView, why: str) -> dict[str, Any]:

@@ -164,7 +164,8 @@ def _card(variants: Sequence[Launch], ground: Ground, coverage: Coverage, report
 def _version(library: str, found: Resolved) -> Version:
     releases = found.candidates
     shown = f"{releases[0]} to {releases[-1]}" if len(releases) > 1 else "".join(map(str, releases)) or "?"
-    return Version(library, shown, "" if found.pin is None else _where(found.pin.value))
+    pins = () if found.pin is None else (found.pin, *found.others)
+    return Version(library, shown, ", ".join(dict.fromkeys(_where(pin.value) for pin in pins)))
 
 
 def _where(value: Value) -> str:

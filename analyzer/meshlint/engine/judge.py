@@ -292,10 +292,16 @@ def _pins(libraries: Iterable[str], versions: Mapping[str, Resolved]) -> list[Re
     found = [(lib, versions[lib]) for lib in libraries if lib in versions]
     pins = [(lib, pin) for lib, resolved in found for pin in (resolved.pin, *resolved.others) if pin is not None]
     return [
-        Related(pin.value.span, f"{lib} is pinned to {pin.specifier.removeprefix('==')}")
+        Related(pin.value.span, f"{lib} is pinned to {pin.specifier.removeprefix('==')}{_brought(pin)}")
         for lib, pin in pins
         if pin.value.span is not None
     ]
+
+
+def _brought(pin: Pin) -> str:
+    """Say what brings a version along, where its place pins something else."""
+    first = pin.value.origins[0]
+    return f", {first.note}" if first.kind is Kind.DERIVED and first.note else ""
 
 
 def _pin(versions: Mapping[str, Resolved], library: str) -> Pin | None:

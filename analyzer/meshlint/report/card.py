@@ -127,7 +127,7 @@ def versions(card: Card) -> Iterator[str]:
     """Give a clause a library that is pinned, and one for all those that are not."""
     pinned = [v for v in card.versions if v.pin]
     yield from (f"{v.library} {v.releases} ({clean(v.pin)})" for v in pinned)
-    loose = ", ".join(f"{v.library} {v.releases}" for v in card.versions if not v.pin)
+    loose = ", ".join(f"{v.library} {v.releases}" for v in card.versions if not v.pin and v.releases != "?")
     if loose:
         yield f"{loose} (no pin: all are judged)"
 

@@ -35,6 +35,8 @@ CHECKOUTS: tuple[tuple[str, str], ...] = (
 )
 """Where a library's own version file stands, from the folder that is looked at."""
 VERSION_FILES: tuple[tuple[str, str], ...] = (("verl", "verl/version/version"),)
+MODULES: tuple[tuple[str, str], ...] = (("ms-swift", "swift/version.py"),)
+"""Modules with a library's `__version__` (swift/version.py:2 at v4.2.3)."""
 SUBMODULES = {"Megatron-LM": "megatron-core", "Megatron-Bridge": "megatron-bridge", "verl": "verl"}
 """The library of a submodule by the start of its folder's name (`Megatron-LM-250624`)."""
 HOLDING_FOLDERS = frozenset({"docker", "dockerfiles", "requirements"})
@@ -145,7 +147,11 @@ def _read(
 
 
 def _checkouts(folder: str, context: Context) -> Iterator[Pin]:
-    for places, reader in ((CHECKOUTS, readers.package_info), (VERSION_FILES, readers.version_file)):
+    for places, reader in (
+        (CHECKOUTS, readers.package_info),
+        (VERSION_FILES, readers.version_file),
+        (MODULES, readers.version_module),
+    ):
         for library, place in places:
             if not _stands(folder, place, context):
                 continue

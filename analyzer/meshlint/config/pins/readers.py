@@ -204,6 +204,18 @@ def version_file(library: str, text: Text) -> Iterator[Pin]:
         yield pin(library, specifier, text, 1, 1, first, "this checkout")
 
 
+def version_module(library: str, text: Text) -> Iterator[Pin]:
+    """Read `__version__ = '4.5.3'` of a module, such as swift/version.py."""
+    for number, line in _lines(text):
+        name, equals, value = line.partition("=")
+        if equals and name.strip() == "__version__":
+            version = value.split("#", 1)[0].strip().strip("'\"")[:64]
+            specifier = _exact(version, branch=False)
+            if specifier is not None:
+                yield pin(library, specifier, text, number, 1, f"version {version}", "this checkout")
+            return
+
+
 def dockerfile(text: Text) -> Iterator[Pin]:
     """Read FROM images, ARG and ENV versions, pip requirements and git references of a Dockerfile."""
     arguments: dict[str, str] = {}
