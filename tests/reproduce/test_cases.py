@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import os
 import py_compile
 import subprocess
@@ -31,6 +33,23 @@ needs_torch = pytest.mark.skipif(
 
 def of(depth: Depth) -> list[Reproducer]:
     return [made for made in FOUND.values() if any(depth in case.depths and not case.needs for case in made.cases)]
+
+
+def undefined(script: str) -> set[str]:
+    """Give the names that a script reads and nowhere makes."""
+    made, read = set(dir(builtins)) | {"__file__"}, set()
+    for node in ast.walk(ast.parse(script)):
+        if isinstance(node, ast.Name):
+            (read if isinstance(node.ctx, ast.Load) else made).add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            made.add(node.name)
+        elif isinstance(node, ast.arg):
+            made.add(node.arg)
+        elif isinstance(node, ast.alias):
+            made.add((node.asname or node.name).split(".")[0])
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            made.add(node.name)
+    return read - made - {"__name__"}
 
 
 def with_library() -> list[Reproducer]:
@@ -122,6 +141,9 @@ def test_every_case_can_be_written(reproducer: Reproducer, tmp_path: Path) -> No
         file.write_text(script, "utf-8")
         py_compile.compile(str(file), doraise=True)
         assert "meshlint" not in script
+        assert undefined(script) == set()
+        if "initialize_model_parallel(" in script:
+            assert "dist.init_process_group(" in script
         if not case.runs.startswith("a stand-in"):
             assert script.count("\n") < LINES, case.name
 

@@ -104,7 +104,10 @@ def needed(case: Case) -> str:
 
 
 def _parallel(case: Case) -> bool:
-    return case.world > 1 or any("dist." in arm.text for _, arm in case.arms)
+    """Say whether a case wants torch and its default group, even for one rank."""
+    texts = case.prelude + case.failing.text + case.fixed.text
+    bare = "torch." in texts and "import torch\n" not in texts
+    return case.world > 1 or bare or any(word in texts for word in ("dist.", "parallel_state"))
 
 
 def _parts(case: Case, title: str, seen: ArmVerdict | None, file: str, parallel: bool, width: int) -> Iterator[str]:
