@@ -343,3 +343,22 @@ def test_a_launch_that_comes_to_be_unreadable_fails_the_comparison(meshlint: Com
     assert (run.status, "meshlint: error MSH003 b.sh:2: This cannot be read" in run.err) == (1, True)
     back = meshlint("diff", *PINS, "b.sh", "a.sh")
     assert (back.status, "MSH003" in back.err) == (0, False)
+
+
+def test_one_reason_for_several_settings_is_told_once(meshlint: CommandLine) -> None:
+    Path("a.sh").write_text(script("--context-parallel-size $WIDE", "--pipeline-model-parallel-size $WIDE"))
+    Path("b.sh").write_text(script())
+    told = meshlint("diff", *PINS, "a.sh", "b.sh").out.partition("what that changes")[0]
+    assert told.count("the script does not set `WIDE`") == 1
+    assert "context_parallel_size         ? -> 1" in told
+
+
+def test_a_value_that_several_releases_share_is_no_difference(meshlint: CommandLine) -> None:
+    for folder, pin in (("a", ">=0.16,<0.18"), ("b", "==0.18.2")):
+        Path(folder).mkdir()
+        Path(folder, "requirements.txt").write_text(f"megatron-core{pin}\n")
+        Path(folder, "run.sh").write_text(script("--num-experts 8", "--expert-model-parallel-size 2"))
+    run = meshlint("diff", "--format", "json", "a/run.sh", "b/run.sh")
+    (pair,) = json.loads(run.out)["pairs"]
+    rows = [row for one in pair["roles"] for row in one["fields"]]
+    assert [row["name"] for row in rows if row["before"] == row["after"]] == []

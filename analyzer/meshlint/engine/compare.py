@@ -259,13 +259,18 @@ def _fields(one: One, other: One, role: Role, peer: Role) -> Iterator[Changed]:
         part = partial(_value, name)
         before = settled(one.launch, role, one.ground, part, caches[0])
         after = settled(other.launch, peer, other.ground, part, caches[1])
-        if len(before) == len(after) and all(map(_alike, before, after)):
+        if _agree(before, after) and _agree(after, before):
             continue
         yield Changed(name, _either(before), _either(after), _span(before[0].data), _span(after[0].data))
 
 
 def _value(name: str, config: EffectiveConfig) -> Item:
     return Item(config.value(name))
+
+
+def _agree(line: Line, other: Line) -> bool:
+    """Say whether each value of a line is one of the other's, whichever releases they hold on."""
+    return all(any(_alike(item, peer) for peer in other) for item in line)
 
 
 def _alike(before: Item, after: Item) -> bool:

@@ -123,12 +123,22 @@ def _role(role: RoleDifference) -> Iterator[tuple[str, list[str]]]:
 def _table(rows: Sequence[Changed]) -> list[str]:
     """Write settings in columns: name, both values, and where they are written."""
     wide = max(len(clean(row.name)) for row in rows)
-    values = [f"{clean(row.before)} -> {clean(row.after)}" for row in rows]
+    values = [f"{before} -> {after}" for before, after in zip(*map(_once, _sides(rows)), strict=True)]
     number = max(len(text) for text in values if len(text) <= 40) if any(len(text) <= 40 for text in values) else 0
     return [
         f"{clean(row.name):<{wide}}  {text:<{number}}  {_places(row)}".rstrip()
         for row, text in zip(rows, values, strict=True)
     ]
+
+
+def _sides(rows: Sequence[Changed]) -> tuple[list[str], list[str]]:
+    return [clean(row.before) for row in rows], [clean(row.after) for row in rows]
+
+
+def _once(told: Sequence[str]) -> list[str]:
+    """Give the reason of an unknown value once; below it stands `?` alone."""
+    first = {text: at for at, text in reversed(list(enumerate(told)))}
+    return ["?" if text.startswith("? (") and first[text] < at else text for at, text in enumerate(told)]
 
 
 def _places(row: Changed) -> str:
