@@ -5,10 +5,12 @@ Items are turned into terms from the last one back (`build`), so that exits vani
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import Any
 
+from meshlint.mesh.dims import Axes
+from meshlint.mesh.fast import divides
 from meshlint.mesh.gate import Expr
 from meshlint.mesh.group import Group
 from meshlint.mesh.term import Gate, Node, Site, Terms
@@ -282,6 +284,38 @@ def leaves(items: list[Item]) -> ExitItem | None:
         if leave is not None:
             return leave
     return None
+
+
+def left_by(items: list[Item], axes: Axes, after: tuple[Group, ...] = ()) -> Iterator[Gate]:
+    """Give the gates of which one side acts and leaves, and that others act behind, both on groups that they divide.
+
+    `after` are the groups of what follows the items.
+    """
+    for place, item in enumerate(items):
+        if not isinstance(item, AltItem | LoopItem | GuardItem | BlockItem):
+            continue
+        behind = (*after, *groups_of(items[place + 1 :]))
+        if isinstance(item, AltItem) and item.condition.var and item.gate.leaves:
+            side, other = (item.then, item.otherwise) if item.gate.leaves_if else (item.otherwise, item.then)
+            others = (*groups_of(other), *behind)
+            if all(any(divides(item.condition, g, axes) for g in groups) for groups in (groups_of(side), others)):
+                yield item.gate
+        inside = (*behind, *groups_of(item.body)) if isinstance(item, LoopItem) else behind
+        for inner in (item.body,) if isinstance(item, LoopItem) else _inner(item):
+            yield from left_by(inner, axes, inside)
+
+
+def groups_of(items: list[Item]) -> tuple[Group, ...]:
+    """Give the groups on which anything acts in the items."""
+    found: dict[Group, None] = {}
+    for item in items:
+        if isinstance(item, OpItem):
+            found[item.group] = None
+        elif isinstance(item, CallItem):
+            found.update(dict.fromkeys(item.term.groups))
+        for inner in (item.body,) if isinstance(item, LoopItem) else _inner(item):
+            found.update(dict.fromkeys(groups_of(inner)))
+    return tuple(found)
 
 
 def filled(items: list[Item], body: list[Item]) -> list[Item]:

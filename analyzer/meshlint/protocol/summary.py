@@ -24,7 +24,7 @@ from meshlint.place import Span
 from meshlint.protocol.events import apply_model
 from meshlint.protocol.facts import COLLECTIVE, YIELD, Definition, FileFacts, Node, Param, dotted
 from meshlint.protocol.frame import Frame
-from meshlint.protocol.items import Goals, build
+from meshlint.protocol.items import Goals, build, left_by
 from meshlint.protocol.link import Linker, Target
 from meshlint.protocol.sources import Source, sources_of
 from meshlint.protocol.values import ClassKey, Config, Domain, Func, Grp, Instance, Klass, Sized, V
@@ -480,6 +480,7 @@ class Engine:
     def _walk(self, frame: Frame, key: tuple[str, int]) -> Outcome:
         walker = Walker(self, frame)
         walker.block(frame.definition.body)
+        self.two_sided.update(gate.site.span for gate in left_by(frame.items, self.domain.axes))
         term = build(self.terms, frame.items, self.terms.nil, Goals(self.terms.nil)) or self.terms.nil
         nodes = count(term)
         if nodes > MAX_NODES:

@@ -756,7 +756,8 @@ class Verdicts:
         if fault.node is None and "sized" in op.flags:
             site = op.site.frames()[0]
         code = code_of(facts, all(packed(key) for key in facts.keys) if facts.keys else False)
-        if code == "COL001" and fault.node is not None and fault.node.gate.site.span in self.two_sided[found.root]:
+        sided = fault.node is not None and fault.node.gate.site.span in self.two_sided[found.root]
+        if code in ("COL001", "COL002") and sided:
             code = "COL003"
         if code == "COL002" and fault.node is not None and fault.node.gate.exit_site is not None:
             site = fault.node.gate.exit_site
