@@ -17,6 +17,7 @@ from meshlint.config.registry import FRAMEWORKS, framework
 from meshlint.engine.page import markdown
 from meshlint.engine.ruleset import load, summary
 from meshlint.settings.read import KEYS
+from meshlint.words import plural
 
 HERE = Path(__file__).parent
 NOTE = "<!-- made by docs/generate.py; edit the source that it reads -->\n\n"
@@ -243,7 +244,7 @@ def _row(verdict: dict[str, Any], case: dict[str, Any]) -> str:
     mark = "" if case["shown"] else "not as stated: "
     cells = [
         verdict["depth"],
-        f"{case['name']}, {case['ranks']} ranks",
+        f"{case['name']}, {plural(case['ranks'], 'rank')}",
         f"{mark}{failing['outcome'] or 'not run'}{_detail(failing, case)}",
         fixed["outcome"] or "not run",
         case["runs"],
