@@ -91,6 +91,54 @@ def test_a_broken_pack_is_none(tree: Path, tmp_path: Path, damage: bytes) -> Non
         assert dict(facts(tree, tmp_path / "cache")) == fresh(tree)
 
 
+def test_files_that_changed_are_kept_beside_the_pack(tree: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    facts(tree, cache)
+    (pack,) = cache.glob("*.facts")
+    whole = pack.read_bytes()
+    for number in range(3):
+        (tree / "a.py").write_text(FAULT.format(number))
+        (tree / "b.py").write_text(FAULT.format(f"b{number}"))
+        assert dict(facts(tree, cache)) == fresh(tree)
+    assert pack.read_bytes() == whole
+    backdate(tree)
+    facts(tree, cache)
+    (beside,) = cache.glob("*.changed")
+    good = beside.read_bytes()
+    for content in (b"", good[:-3], good[:60] + b"\0" * 40):
+        beside.write_bytes(content)
+        assert dict(facts(tree, cache)) == fresh(tree)
+    (tree / "d.py").write_text("x = 1\n")
+    assert dict(facts(tree, cache)) == fresh(tree)
+    assert pack.read_bytes() != whole
+    beside.write_bytes(good)
+    (tree / "a.py").write_text(FAULT.format("last"))
+    assert dict(facts(tree, cache)) == fresh(tree)
+
+
+def test_what_is_kept_beside_another_pack_counts_as_none(tree: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    backdate(tree)
+    facts(tree, cache)
+    (tree / "a.py").write_text(FAULT.format("between"))
+    facts(tree, cache)
+    (beside,) = cache.glob("*.changed")
+    old = beside.read_bytes()
+    (tree / "a.py").write_text(FAULT.format("a"))
+    (tree / "d.py").write_text("x = 1\n")
+    backdate(tree)
+    facts(tree, cache)
+    beside.write_bytes(old)
+    assert dict(facts(tree, cache)) == fresh(tree)
+
+
+def test_heads_from_the_cache_are_those_of_the_files(tree: Path, tmp_path: Path) -> None:
+    first, second = (facts(tree, tmp_path / "cache") for _ in range(2))
+    assert [first.head(path) for path in first] == [second.head(path) for path in second]
+    assert [second.head(path).near for path in ("a.py", "broken.py")] == [True, False]
+    assert second.head("broken.py").note.startswith("line 1")
+
+
 def test_several_processes_say_what_one_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(120):
         (tmp_path / f"m{number}.py").write_text(FAULT.format(number))

@@ -193,3 +193,17 @@ def test_a_broken_store_counts_as_none(tree: Path, tmp_path: Path) -> None:
     for content in (b"", b"meshlint verdicts 1\n", store.read_bytes()[:-9], b"x" * 400):
         store.write_bytes(content)
         assert judged(tree, tmp_path / "cache") == first
+
+
+def test_other_models_have_verdicts_of_their_own(tree: Path, tmp_path: Path) -> None:
+    (tree / "low.py").write_text(f"{HEAD}from elsewhere import send\n\n\ndef low(x):\n    send(x, {GROUP})\n")
+    model = {"names": ["elsewhere.send"], "kind": "op", "op": "all_reduce", "group": [1, "group"]}
+    scope = discover((str(tree),), tree)
+    rules = narrow(load(), ("COL",), preview=True)
+
+    def told(models: tuple[dict[str, object], ...], folder: Path | None) -> Judgement:
+        return check_program(scope, context_of(scope, Options()), rules, models, place=folder)
+
+    for models in ((), (model,), (), (model,)):
+        assert told(models, tmp_path / "cache") == told(models, None)
+    assert len(told((model,), tmp_path / "cache").judged) == len(told((), tmp_path / "cache").judged) + 1
