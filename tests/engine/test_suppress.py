@@ -64,6 +64,7 @@ def test_elsewhere_it_does_not(meshlint: CommandLine, wrong_product: Path, text:
         ("# meshlint: ignore[HCP002]x -- reason", "must read"),
         ("# meshlint: skip[HCP002] -- reason", "must read"),
         ("# meshlint: ignore[HCP02] -- reason", "did you mean `HCP002`?"),
+        ("# meshlint: ignore[PAR02] -- reason", "did you mean `PAR002`?"),
         ("# meshlint: ignore[HCP] -- reason", "a comment takes exact codes, such as HCP001, and not `HCP`."),
         ("# meshlint: ignore[hcp002] -- reason", "a comment takes exact codes, such as HCP002, and not `hcp002`."),
         ("# meshlint: ignore[HCP0022] -- reason", "there is no rule `HCP0022`; did you mean `HCP002`?"),

@@ -114,8 +114,14 @@ def _matches(rules: tuple[type[Rule], ...], words: Iterable[str], preview: bool)
 
 
 def nearest(rules: Iterable[type[Rule]], word: str) -> str:
-    """Give `; did you mean X?`, or nothing where no code is near."""
-    return meant(word, sorted({n for rule in rules for n in (rule.code, rule.slug, rule.family())}), tell_all=False)
+    """Give `; did you mean X?`, or nothing where no code is near; a code with fewer zeros is that code."""
+    known = tuple(rules)
+    letters = word.rstrip("0123456789").upper()
+    number = word[len(letters) :][:9]
+    code = f"{letters}{int(number):03}" if number.isascii() and number.isdigit() else ""
+    if any(rule.code == code for rule in known) and code != word:
+        return f"; did you mean `{code}`?"
+    return meant(word, sorted({n for rule in known for n in (rule.code, rule.slug, rule.family())}), tell_all=False)
 
 
 def describe(rules: Iterable[type[Rule]]) -> tuple[RuleInfo, ...]:
