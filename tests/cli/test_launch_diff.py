@@ -257,6 +257,26 @@ def test_a_launch_that_is_gone_is_not_paired_with_one_that_is_new(meshlint: Comm
     assert [one["path"] for one in found["only_after"]] == ["b/new.sh"]
 
 
+def test_files_of_one_name_are_paired_by_their_folders_inside_of_both_sides(meshlint: CommandLine) -> None:
+    for name, tp in (("a/x", 2), ("a/y", 4), ("a/old", 8), ("b/x", 4), ("b/y", 2), ("b/new", 8)):
+        Path(name).mkdir(parents=True)
+        Path(name, "run.sh").write_text(script(f"--tensor-model-parallel-size {tp}"))
+    found = compared(meshlint, "a", "b")
+    assert [(pair["before"]["path"], pair["after"]["path"]) for pair in found["pairs"]] == [
+        ("a/old/run.sh", "b/new/run.sh"),
+        ("a/x/run.sh", "b/x/run.sh"),
+        ("a/y/run.sh", "b/y/run.sh"),
+    ]
+    Path("a/lost").mkdir()
+    Path("a/lost/run.sh").write_text(script())
+    found = compared(meshlint, "a", "b")
+    assert [(pair["before"]["path"], pair["after"]["path"]) for pair in found["pairs"]] == [
+        ("a/x/run.sh", "b/x/run.sh"),
+        ("a/y/run.sh", "b/y/run.sh"),
+    ]
+    assert len(found["only_before"]) == 2
+
+
 def test_a_renamed_file_is_paired_launch_by_launch(meshlint: CommandLine) -> None:
     for name in ("a/old.sh", "b/new.sh"):
         Path(name).parent.mkdir(exist_ok=True)
@@ -362,3 +382,11 @@ def test_a_value_that_several_releases_share_is_no_difference(meshlint: CommandL
     (pair,) = json.loads(run.out)["pairs"]
     rows = [row for one in pair["roles"] for row in one["fields"]]
     assert [row["name"] for row in rows if row["before"] == row["after"]] == []
+
+
+def test_groups_are_the_same_where_only_their_nodes_come_to_be_unknown(meshlint: CommandLine) -> None:
+    Path("a.sh").write_text(script(nodes=2))
+    Path("b.sh").write_text(script(nodes=2).replace("torchrun --nnodes 2 --nproc-per-node 8", "srun -n 16 python"))
+    (pair,) = compared(meshlint, "a.sh", "b.sh")["pairs"]
+    assert [row["name"] for row in pair["launch"]] == ["nodes", "gpus_per_node"]
+    assert pair["roles"] == []

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import PurePosixPath
 
 from meshlint.card import AMISS, Card, Group, Item, Line, Pad, RoleCard
@@ -25,6 +25,7 @@ from meshlint.finding import Finding
 from meshlint.place import Span
 from meshlint.records import dataclass
 from meshlint.report.card import layers, members, pad_text, spans, step
+from meshlint.sources.discover import Scope
 
 MAX_SHOWN = 100
 """Characters shown of a value."""
@@ -32,12 +33,16 @@ MAX_SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class One:
-    """One launch of one side: its card, its first variant, what it stands on, and whether its file was named."""
+    """One launch of one side: its card, its first variant, what it stands on, and whether its file was named.
+
+    `inside` is the path of its file from the folder that holds all of its side.
+    """
 
     card: Card
     launch: Launch
     ground: Ground
     named: bool = False
+    inside: str = ""
 
 
 def compare(
@@ -46,7 +51,7 @@ def compare(
     """Compare two sides; raises UsageError for a side that is not there."""
     given = [side(text, options) for text in (before, after)]
     decks = [cards_of(one.scope, options, None, per_node, marked, one.modules) for one in given]
-    sides = [_ones(deck, one.scope.named) for deck, one in zip(decks, given, strict=True)]
+    sides = [_ones(deck, one.scope) for deck, one in zip(decks, given, strict=True)]
     pairs, left, right = _paired(*sides)
     return Comparison(
         before,
@@ -60,11 +65,25 @@ def compare(
     )
 
 
-def _ones(deck: Deck, named: frozenset[str]) -> list[One]:
+def _ones(deck: Deck, scope: Scope) -> list[One]:
+    above = _above(scope.asked)
     return [
-        One(card, variants[0], ground, variants[0].place.path in named)
+        One(
+            card,
+            variants[0],
+            ground,
+            variants[0].place.path in scope.named,
+            variants[0].place.path.removeprefix(above),
+        )
         for card, variants, ground in zip(deck.cards, deck.launches, deck.grounds, strict=True)
     ]
+
+
+def _above(paths: Sequence[str]) -> str:
+    """Give the folder that holds all paths, with a slash behind it; empty where there is none."""
+    folders = [PurePosixPath(path).parts[:-1] for path in paths]
+    shared = [parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, zip(*folders, strict=False))]
+    return f"{PurePosixPath(*shared)}/" if shared else ""
 
 
 Key = tuple[object, ...]
@@ -75,17 +94,17 @@ def _paired(left: list[One], right: list[One]) -> tuple[list[tuple[One, One]], l
     if len(left) == len(right) == 1:
         return [(left[0], right[0])], [], []
     pairs: list[tuple[One, One]] = []
-    for key in (_identity, _of_named, _of_file, _inner):
+    for key in (_identity, _of_named, _inside, _of_file, _inner):
         if key is _inner and not (_of_one_file(left) and _of_one_file(right)):
             break  # `command 1` of one file has nothing to do with that of another among many
         others: dict[Key | None, list[One]] = {}
         for one in right:
             others.setdefault(key(one), []).append(one)
-        kept = []
+        mine, kept = Counter(map(key, left)), []
         for one in left:
             name = key(one)
             same = others.get(name, []) if name is not None else []
-            if same:
+            if same and (key is not _of_file or len(same) == mine[name] == 1):
                 pairs.append((one, same.pop(0)))
             else:
                 kept.append(one)
@@ -102,8 +121,13 @@ def _of_named(one: One) -> Key | None:
     return (one.launch.framework, _name(one)) if one.named else None
 
 
+def _inside(one: One) -> Key | None:
+    """Give the path of the file from its side's folder, and the name inside it."""
+    return (one.launch.framework, one.inside, _name(one))
+
+
 def _of_file(one: One) -> Key | None:
-    """Give the name of the file, in whichever folder, and that inside it."""
+    """Give the name of the file, in whichever folder, and that inside it; it says nothing where several bear it."""
     return (one.launch.framework, PurePosixPath(one.launch.place.path).name, _name(one))
 
 
@@ -345,8 +369,9 @@ def _groups(before: Line, after: Line) -> Iterator[Meaning]:
     yours: Mapping[str, Group] = {group.name: group for group in after[0].data or ()}
     for name in dict.fromkeys((*mine, *yours)):
         old, new = mine.get(name), yours.get(name)
-        if old is None or new is None or replace(old, count=new.count) != new:
-            yield Meaning(f"{name} groups", _group(old), _group(new), _crossing(old, new))
+        crossing = _crossing(old, new)
+        if old is None or new is None or crossing or (old.size, old.first) != (new.size, new.first):
+            yield Meaning(f"{name} groups", _group(old), _group(new), crossing)
 
 
 def _all_groups(item: Item) -> str:
