@@ -23,6 +23,7 @@ from meshlint.reproduce.run import Runner
 DIES = "import os, signal\nif rank == 1:\n    os.kill(os.getpid(), signal.SIGKILL)\ndist.barrier()"
 FOREVER = "while True:\n    pass"
 PLAIN = "dist.barrier()"
+LATE = "x = torch.ones(1)\nif rank == 0:\n    work = dist.all_reduce(x, async_op=True)\n    work.wait()"
 
 
 def one(failing: Arm, right: str = PLAIN) -> Reproducer:
@@ -51,6 +52,8 @@ def test_a_rank_that_is_killed_is_a_crash_and_the_next_arm_runs() -> None:
     with Runner(python=TORCH) as runner:
         verdict = runner.run(one(Arm(DIES, Happens.CRASH, error="SIGKILL")), Depth.CPU)
         assert verdict.shown
+        late = runner.run(one(Arm(LATE, Happens.HANG)), Depth.CPU)  # the wait for a handle is a wait too
+        assert [(wait.rank, wait.line, wait.whom) for wait in late.cases[0].arms[0].waits] == [(0, 4, (1,))]
         assert runner._worker is not None
         group = runner._worker.process.pid
         assert alive(group)
@@ -67,14 +70,6 @@ def test_an_arm_that_never_ends_is_ended_and_is_no_hang() -> None:
         assert runner._worker is not None
         group = runner._worker.process.pid
     assert until(lambda: not alive(group))
-
-
-@needs_torch
-def test_a_wait_for_a_handle_is_a_wait() -> None:
-    late = "x = torch.ones(1)\nif rank == 0:\n    work = dist.all_reduce(x, async_op=True)\n    work.wait()"
-    with Runner(python=TORCH) as runner:
-        verdict = runner.run(one(Arm(late, Happens.HANG)), Depth.CPU)
-    assert [(wait.rank, wait.line, wait.whom) for wait in verdict.cases[0].arms[0].waits] == [(0, 4, (1,))]
 
 
 @needs_torch
@@ -121,6 +116,16 @@ def test_a_full_disk_is_told_of(monkeypatch: pytest.MonkeyPatch, meshlint: Comma
     assert run.status == 2
     assert "No space left on device" in run.err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("says", ["exec cat", "read x; echo []", "read x; echo {}", "read x; echo x"])
+def test_a_program_that_answers_otherwise_is_told_of(says: str, meshlint: CommandLine, tmp_path: Path) -> None:
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\n{says}\n")
+    program.chmod(0o755)
+    run = meshlint("reproduce", "COL001", "--depth", "cpu", "--python", program)
+    assert run.status == 1
+    assert "does not answer as a Python with torch does" in run.out
 
 
 def test_a_program_that_is_no_python_with_torch_is_told_of(meshlint: CommandLine, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,33 @@ def test_faults_of_use(words: tuple[str, ...], says: str, meshlint: CommandLine)
     run = meshlint("reproduce", *words)
     assert run.status == 2
     assert says in run.err
+
+
+@pytest.mark.parametrize("name", ["a\nb.py", 'a"""; raise SystemExit; """.py', "$(x).py", "\u202e.py", "`x`"])
+def test_a_script_does_not_run_its_name(name: str, meshlint: CommandLine, tmp_path: Path) -> None:
+    assert meshlint("reproduce", "COL001", "--write", tmp_path / name).status == 0
+    text = (tmp_path / name).read_text("utf-8")
+    assert "nproc-per-node 2 repro.py failing" in text
+    assert "SystemExit" not in text
+
+
+def test_a_script_goes_into_a_pipe_and_behind_a_link(meshlint: CommandLine, tmp_path: Path) -> None:
+    pipe, link, real = tmp_path / "pipe", tmp_path / "link.py", tmp_path / "real.py"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert meshlint("reproduce", "COL001", "--write", pipe).status == 0
+    assert os.read(reader, 9) == b'"""COL001'
+    os.close(reader)
+    assert pipe.is_fifo()
+    link.symlink_to(real)
+    assert meshlint("reproduce", "COL001", "--write", link).status == 0
+    assert link.is_symlink()
+    assert real.read_text("utf-8").startswith('"""COL001')
+
+
+def test_a_script_needs_a_name(meshlint: CommandLine) -> None:
+    run = meshlint("reproduce", "COL001", "--write", "")
+    assert (run.status, "names no file" in run.err) == (2, True)
 
 
 def test_a_script_is_written_whole_or_not_at_all(meshlint: CommandLine, tmp_path: Path) -> None:

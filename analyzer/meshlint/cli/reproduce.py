@@ -22,8 +22,8 @@ DEPTHS = ("simulate", "cpu", "gpu")
 @click.argument("code")
 @click.option("--depth", type=click.Choice(DEPTHS), help="How to run it (default: the deepest this machine has).")
 @click.option("--case", "names", multiple=True, metavar="NAME", help="Run only this case.")
-@click.option("--nproc", type=click.IntRange(min=1), help="Run on this many ranks.")
-@click.option("--timeout", type=click.IntRange(min=5), default=120, help="Seconds that one arm may take.")
+@click.option("--nproc", type=click.IntRange(1, 4096), help="Run on this many ranks.")
+@click.option("--timeout", type=click.IntRange(5, 86_400), default=120, help="Seconds that one arm may take.")
 @click.option("--python", default="", metavar="PROGRAM", help="The Python that has torch (default: this one).")
 @click.option("--share-gpus", "share", is_flag=True, help="Let ranks share GPUs where there are fewer (slow).")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
@@ -103,18 +103,32 @@ def _write(rule: type[Rule], case: Case, file: Path) -> int:
     from meshlint.reproduce.script import needed, written
 
     text = written(case, f"{rule.code} {rule.slug}", file=file.name)
-    part = file.with_name(f".{file.name}.part")
+    if file.name in ("", ".."):
+        raise click.UsageError(f"`{file}` cannot be written: it names no file")
     try:
-        part.write_text(text, "utf-8")
-        part.replace(file)
+        put(file, text)
     except OSError as error:
-        with suppress(OSError):
-            part.unlink()
         raise click.UsageError(f"`{file}` cannot be written: {error.strerror}") from None
     needs = needed(case)
     lines = f"{len(text.splitlines())} lines{f'; it needs {needs}' if needs else ''}"
     click.echo(f"meshlint: wrote {file} ({lines})", err=True)
     return 0
+
+
+def put(file: Path, text: str) -> None:
+    """Write a file whole or not at all; what is no plain file, such as a device or a pipe, is written into."""
+    if file.exists() and not file.is_file() and not file.is_dir():
+        file.write_text(text, "utf-8")
+        return
+    target = file.resolve()  # behind a link, which stays
+    part = target.with_name(f".{target.name[:200]}.part")
+    try:
+        part.write_text(text, "utf-8")
+        part.replace(target)
+    except OSError:
+        with suppress(OSError):
+            part.unlink()
+        raise
 
 
 def _print(verdict: Verdict, rule: type[Rule], as_json: bool) -> None:

@@ -30,6 +30,11 @@ QUIET = {"cpu": 1.0, "cuda": 2.0}
 PATIENCE = {"cpu": 5.0, "cuda": 8.0}
 """Seconds without a step after which ranks count as stuck although all of them have come."""
 
+MOST = 64 << 20
+"""Bytes of the longest answer."""
+
+STRANGE = "the program that --python names does not answer as a Python with torch does"
+
 SHARED = 5.0
 """How many times slower ranks may be that share a GPU."""
 
@@ -100,8 +105,15 @@ class Worker:
                 if not data:
                     raise CannotRun(f"the process that runs the ranks has ended{_last(self.said)}")
                 self.waiting += data
+                if len(self.waiting) > MOST:
+                    raise CannotRun(STRANGE)
         line, _, self.waiting = self.waiting.partition(b"\n")
-        answer: dict[str, Any] = json.loads(line)
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            raise CannotRun(STRANGE) from None
+        if not isinstance(answer, dict):
+            raise CannotRun(STRANGE)
         return answer
 
     def end(self) -> None:
@@ -148,6 +160,8 @@ def worker(python: str, modules: Sequence[str] = ()) -> Iterator[Worker]:
         started = _started(python, Path(folder))
         started.send({"modules": list(modules)})
         first = started.answer(START_SECONDS)
+        if not {"versions", "cards", "gloo"} <= first.keys():
+            raise CannotRun(STRANGE)
         started.machine = Machine(python, first["versions"], tuple(first["cards"]), bool(first["gloo"]))
         yield started
     finally:

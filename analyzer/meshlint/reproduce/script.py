@@ -111,6 +111,7 @@ def _parallel(case: Case) -> bool:
 
 
 def _parts(case: Case, title: str, seen: ArmVerdict | None, file: str, parallel: bool, width: int) -> Iterator[str]:
+    file = file if all(c.isascii() and (c.isalnum() or c in "._-") for c in file) else "repro.py"  # it stands in a text
     run = f"torchrun --nproc-per-node {case.world} {file}" if parallel else f"python {file}"
     needs = needed(case)
     told = [f"failing    # {expected(case, seen)}", "fixed      # ok" + (f"; both need {needs}" if needs else "")]
