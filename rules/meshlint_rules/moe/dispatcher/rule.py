@@ -109,9 +109,9 @@ class Dispatcher(LaunchRule):
     )
 
     def check(self, config: EffectiveConfig) -> Iterator[Verdict]:
-        """Ask for experts first: most models have none; two settings are refused all the same."""
+        """Ask for experts first: most models have none; three settings are refused all the same."""
         if not has_experts(config):
-            yield from each(config, _deepep, _no_factor)
+            yield from each(config, _deepep, _no_factor, _shared)
             return
         yield from each(config, _unknown_type, _deepep, _backend, _one_rank, _padded, _no_factor, _shared, _variable)
 

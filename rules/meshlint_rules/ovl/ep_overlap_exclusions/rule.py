@@ -215,7 +215,7 @@ def _mtp(config: EffectiveConfig) -> Iterator[Verdict]:
     layers = config.data("mtp_num_layers")
     if layers is None:
         return
-    if layers > 1 or (layers == 0 and not config.within(MTP_ZERO)):
+    if layers not in (0, 1) or (layers == 0 and not config.within(MTP_ZERO)):
         yield _verdict(
             f"{OVERLAP} with mtp_num_layers = {layers}", OVERLAP, "mtp_num_layers", fix="Set mtp_num_layers to 1."
         )

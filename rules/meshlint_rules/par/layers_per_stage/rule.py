@@ -191,6 +191,10 @@ def _even(config: EffectiveConfig) -> Iterator[Verdict]:
         yield _verdict(config, text, (LAYERS, VPP, *counted), counted, each % vpp * pp, fix, VPP)
 
 
+STAGES_OF_A_RANK = "num_virtual_stages_per_pipeline_rank"
+"""The flag whose presence leaves the layers unchecked among the arguments (arguments.py:552-553 at core_v0.16.1)."""
+
+
 def _verdict(
     config: EffectiveConfig,
     text: str,
@@ -211,7 +215,8 @@ def _outcome(config: EffectiveConfig, at: str, counted: bool) -> tuple[Outcome, 
     """Say what refuses the layers: the arguments, `TransformerConfig`, or the stage that builds them."""
     stop = "and every rank stops"
     checks = config.habit("checks_layers_per_stage")
-    argument = at == CHUNK or (at == PP and config.data(VPP) is None)
+    one_chunk = config.launch.find(STAGES_OF_A_RANK) is not None  # written as 1: taken for none after the arguments
+    argument = at == CHUNK or (at == PP and config.data(VPP) is None and not one_chunk)
     if checks == "config":
         return (
             Outcome.CRASH_START,
