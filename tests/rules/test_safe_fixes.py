@@ -20,7 +20,7 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 SAFE = {
     "CFG001": 8,
     "CTX002": 12,
-    "FRW004": 15,
+    "FRW004": 18,
     "HCP001": 8,
     "HCP003": 2,
     "HCP004": 4,
