@@ -521,3 +521,10 @@ def test_every_pin_of_a_version_is_named(tmp_path: Path, meshlint: CommandLine) 
     assert card.count("Dockerfile") == 2
     config = meshlint("config", tmp_path / "run.sh").out
     assert ('"==2.8.0"' in config, '"==2.10.0"' in config) == (True, True)
+
+
+def test_an_order_that_is_not_known_is_left_out(meshlint: CommandLine) -> None:
+    run = meshlint(
+        "card", *PINS, "--", "torchrun", "--nproc-per-node", "8", "pretrain_gpt.py", "--num-layers", "4", "..."
+    )
+    assert "tp ? x cp ? x dp ? x pp ?\n" in run.out

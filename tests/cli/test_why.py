@@ -40,3 +40,8 @@ def test_json_names_the_range_too(meshlint: CommandLine) -> None:
     assert silent["chosen"]["transformer-engine"].endswith(" to 2.7.0")
     assert fires["chosen"]["transformer-engine"].startswith("2.8.0 to ")
     assert fires["result"] == "fires"
+
+
+def test_a_family_is_no_rule_and_told_as_one(meshlint: CommandLine) -> None:
+    run = meshlint("config", "--why", "HCP", ".")
+    assert (run.status, "there is no rule `HCP`; it is a family, HCP001 to HCP010" in run.err) == (2, True)

@@ -121,6 +121,9 @@ def nearest(rules: Iterable[type[Rule]], word: str) -> str:
     code = f"{letters}{int(number):03}" if number.isascii() and number.isdigit() else ""
     if any(rule.code == code for rule in known) and code != word:
         return f"; did you mean `{code}`?"
+    family = [rule.code for rule in known if rule.family() == word]
+    if family:
+        return f"; it is a family, {family[0]} to {family[-1]}" if len(family) > 1 else f"; did you mean `{family[0]}`?"
     return meant(word, sorted({n for rule in known for n in (rule.code, rule.slug, rule.family())}), tell_all=False)
 
 

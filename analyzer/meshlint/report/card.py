@@ -211,7 +211,8 @@ RARE = ("shards", "expert_shards")
 def _grid(role: RoleCard, seen: set[str]) -> Iterator[str]:
     order = " ".join(str(item.data) for item in role.order if item.known)
     kept = "-".join(word for word in order.split("-") if word != "ep") if " " not in order else order
-    yield f"{product(role.sizes, SHOWN)}  ({kept}, the first varies fastest){_beside(role)}"
+    told = f"  ({kept}, the first varies fastest)" if kept else ""
+    yield f"{product(role.sizes, SHOWN)}{told}{_beside(role)}"
     yield from _why(role.sizes, (*SHOWN, "vpp", "sp"), seen)
 
 
