@@ -31,9 +31,6 @@ CONFIRM_RUNS = 32
 NESTING_CAP = 50
 """How deep parts may nest that are judged."""
 
-SENT_CAP = 8
-"""How many values that were sent before are kept for what reads them."""
-
 STUCK_CAP = 4
 """How many stuck instances are asked for a gate."""
 
@@ -309,8 +306,6 @@ class _Place:
     """The dims of a faulty gate around: what it keeps apart is not told again."""
     parted: tuple[tuple[Alt, bool], ...] = ()
     """The faulty gates around, and the side of them that the part stands on."""
-    sent: tuple[Op, ...] = ()
-    """What all ranks did before that left a value behind, the last first."""
 
     def inside(self, node: Alt, holds: bool) -> _Place:
         """Give the place on one side of a uniform branch."""
@@ -323,22 +318,12 @@ class _Place:
         known = holds is not None and sizes_only(node.condition)
         return replace(self, asked=asked, sizes=(*self.sizes, (node.condition, bool(holds))) if known else self.sizes)
 
-    def told(self, node: Op) -> _Place:
-        """Give the place after an event that all ranks come to and that leaves a value behind."""
-        return replace(self, sent=(node, *self.sent)[:SENT_CAP])
-
     def may(self, node: Alt, holds: bool) -> bool:
         """Say whether a side can be taken here: not if an enclosing gate asked the same and went the other way."""
         return all(gate.condition is not node.condition or value is holds for gate, value in self.gates)
 
     def wrapped(self, terms: Terms, part: Node) -> Node:
-        """Put a part behind the events whose values it reads, and under the enclosing gates that ask what it asks."""
-        asked = [atom for expr in expressions(part) for atom in atoms(expr)]
-        read = {atom.args[0] for atom in asked if atom.op == "recv"}
-        for op in self.sent if read else ():
-            if read & set(op.into):
-                read -= set(op.into)
-                part = terms.moved(op, part, op.site)
+        """Put a part under the enclosing gates that ask what it asks too."""
         used = {atom.id for expr in expressions(part) for atom in atoms(expr)}
         for node, holds in reversed(self.gates):
             if used & {atom.id for atom in atoms(node.condition)}:
@@ -453,9 +438,7 @@ class Judge:
         return self.prover.safe(part)
 
     def _after(self, node: Node, place: _Place) -> _Place:
-        """Add what all ranks know after an event, or after a uniform branch of which one side may leave."""
-        if isinstance(node, Op) and node.into:
-            return place.told(node)
+        """Add what all ranks know after a uniform branch, of which one side may leave the program."""
         if not isinstance(node, Alt) or node.condition.var:
             return place
         dead = self.terms.joins.dead
