@@ -56,21 +56,31 @@ def checks(body: Iterable[Node], under: tuple[Condition, ...] = ()) -> Iterator[
 
 def without_checks(body: Iterable[Node]) -> Iterator[Node]:
     """Give the lowered statements that do something besides checking; a branch is given by its test and its body."""
+    return (node for node, _, _ in placed(body))
+
+
+def placed(
+    body: Iterable[Node], under: tuple[Condition, ...] = ()
+) -> Iterator[tuple[Node, int, tuple[Condition, ...]]]:
+    """Give the same with the line of each, and the conditions of the branches around it."""
     for statement in body:
-        kind = statement[0]
+        kind, line = statement[0], statement[1]
         if kind in ("assert", "raise") or (kind == "if" and _refuses(statement[3]) is not None and not statement[4]):
             continue
-        blocks = list(_blocks(statement))
         if kind == "if":
-            yield statement[2]
-        elif not blocks:
-            yield statement
+            yield statement[2], line, under
+            yield from placed(statement[3], (*under, *conditions(statement[2], True, line)))
+            yield from placed(statement[4], (*under, *conditions(statement[2], False, line)))
+            continue
+        blocks = list(_blocks(statement))
+        if not blocks:
+            yield statement, line, under
         elif kind in ("for", "while"):
-            yield statement[3] if kind == "for" else statement[2]
+            yield statement[3] if kind == "for" else statement[2], line, under
         elif kind == "with":
-            yield from (value for value, _ in statement[2])
+            yield from ((value, line, under) for value, _ in statement[2])
         for block in blocks:
-            yield from without_checks(block)
+            yield from placed(block, under)
 
 
 def _asserted(statement: Node, under: tuple[Condition, ...]) -> Iterator[Check]:

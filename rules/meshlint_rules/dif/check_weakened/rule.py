@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from meshlint.protocol.checks import Check, checks, without_checks
-from meshlint.protocol.guards import bare, guarded_calls, words
+from meshlint.protocol.checks import Check, checks, placed, without_checks
+from meshlint.protocol.guards import Condition, bare, guarded_calls, words
 from meshlint.protocol.pytests import is_test
 from meshlint.rule import Confidence, Fix, Outcome, ProgramChangeRule, Reference, Related, Severity, Span, Verdict
 
@@ -29,12 +29,13 @@ class CheckWeakened(ProgramChangeRule):
     ## What it does
 
     Finds assertions and raises on parallel sizes (tensor, pipeline, context, expert, data, sequence parallelism) that
-    are there before the change and not after it; that ask for less (`or` with something new, a new branch around
-    them); or that became a warning. It speaks only where the change, tests included, uses these sizes as often as
-    before: one that makes a size work, and so takes the check out, or that takes out the code along with its check, is
-    not told. A check that moved, or was written anew, is not told either. A check that holds sizes to each other
-    (`length % (2 * cp) == 0`) is a warning. One that keeps a size out (`cp == 1`) goes when the size works: it is an
-    info, and told only where nothing else changes in the file. Only under `--diff`.
+    are there before the change and not after it; that ask for less (`or` with something new, a new branch around them);
+    or that became a warning. It speaks only where the change, tests included, uses these sizes as often as before: one
+    that makes a size work, and so takes the check out, or that takes out the code along with its check, is not told. A
+    check that moved, or was written anew, is not told either, nor one that stands in a new branch together with all
+    that uses its sizes; where the new way past it is of something that the change brings, it is an info. A check that
+    holds sizes to each other (`length % (2 * cp) == 0`) is a warning. One that keeps a size out (`cp == 1`) goes when
+    the size works: it is an info, and told only where nothing else changes in the file. Only under `--diff`.
 
     ## Why this is bad
 
@@ -127,7 +128,31 @@ def _stands_alone(both: Both, check: Check, uses: Uses) -> bool:
     branches = there | {condition.key for one in checks(both.after.body) for condition in one.under}
     if check.under and not any(condition.key in branches for condition in check.under):
         return False
+    if _dividends(check) & _asked_anew(both):
+        return False
     return _as_before(check, uses) and (_is_law(check) or _is_all(both.file))
+
+
+def _asked_anew(both: Both) -> frozenset[Node]:
+    """Give what the checks that a function has only after the change divide: one that is gone lives on in them."""
+    before = {one.key for one in checks(both.before.body)}
+    return frozenset(
+        dividend for one in checks(both.after.body) if one.key not in before for dividend in _dividends(one)
+    )
+
+
+def _dividends(check: Check) -> frozenset[Node]:
+    """Give what a check divides with a rest: `a` of `a % b == 0`."""
+    return frozenset(node for condition in check.holds for node in _divided(condition.node))
+
+
+def _divided(node: object) -> Iterator[Node]:
+    if not isinstance(node, tuple) or not node:
+        return
+    if node[0] == "M" and len(node) == 4 and node[1] == "%":
+        yield node[2]
+    for part in node:
+        yield from _divided(part)
 
 
 def _gone(both: Both) -> Iterator[tuple[Check, Check | None]]:
@@ -202,6 +227,8 @@ def _has_size(node: Node) -> bool:
 def _weakened(both: Both, old: Check, new: Check, uses: Uses) -> Iterator[Verdict]:
     if not _as_before(old, uses) or (new.firm and not _is_law(old)):
         return
+    if _uses_came_along(both, old, new):
+        return
     more = [condition for condition in new.holds if condition.key not in old.key]
     around = [condition for condition in new.under if condition.key not in _under(old)]
     if old.firm and not new.firm:
@@ -212,7 +239,28 @@ def _weakened(both: Both, old: Check, new: Check, uses: Uses) -> Iterator[Verdic
         how = f"is made from this change on only where `{around[0].text}` holds"
     else:
         return
-    yield _verdict(both, old, how, Span(both.file.path, new.line), ())
+    new_way = _names_something_new(both, more or around)
+    yield _verdict(both, old, how, Span(both.file.path, new.line), (), Severity.INFO if new_way else None)
+
+
+def _uses_came_along(both: Both, old: Check, new: Check) -> bool:
+    """Say whether all that uses the sizes behind the check stands in the branch that the check moved into."""
+    added = _under(new) - _under(old)
+    names = _parallel(old)
+    behind = [
+        {condition.key for condition in under}
+        for node, line, under in placed(both.after.body)
+        if line > new.line and names & set(words(node))
+    ]
+    return bool(added and behind) and all(added <= under for under in behind)
+
+
+def _names_something_new(both: Both, conditions: Iterable[Condition]) -> bool:
+    """Say whether the change brings what lets a case past the check: it is built to need none there."""
+    definitions = both.file.before.definitions if both.file.before is not None else ()
+    before = {word for one in definitions for statement in one.body for word in words(statement)}
+    before.update(param.name for one in definitions for param in one.params)
+    return any(word not in before for condition in conditions for word in words(condition.node))
 
 
 def _removed(both: Both, check: Check) -> Verdict:
@@ -236,7 +284,9 @@ def _first_use(both: Both, check: Check) -> int:
     return 0
 
 
-def _verdict(both: Both, check: Check, how: str, span: Span, related: tuple[Related, ...]) -> Verdict:
+def _verdict(
+    both: Both, check: Check, how: str, span: Span, related: tuple[Related, ...], severity: Severity | None = None
+) -> Verdict:
     where = f"{both.after.name}()" if both.after.index else "this module"
     return Verdict(
         f"The check `{check.text}` of {where} {how}, and the change does nothing else about "
@@ -246,7 +296,7 @@ def _verdict(both: Both, check: Check, how: str, span: Span, related: tuple[Rela
         span=span,
         related=related,
         fix=Fix("Leave the check, or put the one that holds now in its place."),
-        severity=None if _is_law(check) else Severity.INFO,
+        severity=severity if _is_law(check) else Severity.INFO,
         confidence=Confidence.MEDIUM,
         subject=check.text,
         scope=both.after.qualname,
