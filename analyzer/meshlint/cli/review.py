@@ -69,7 +69,7 @@ def command(paths: tuple[str, ...], **values: Any) -> int:
         _tell(note)
     findings = list(counting(report))
     if values["dry_run"]:
-        _print_plan(findings, _lines(text), report.sources)
+        _print_plan(findings, _written(_lines(text), report.sources), report.sources)
     else:
         _post(where, findings, report, text)
     return failed(report, values["fail_level"] or settings.fail_level)
@@ -184,6 +184,16 @@ def _lines(text: str) -> Mapping[str, Lines]:
         return {}
 
 
+def _written(lines: Mapping[str, Lines], sources: Mapping[str, str]) -> Mapping[str, Lines]:
+    """Leave out files that nobody writes here: what is found in them stands in the summary alone."""
+    from meshlint.sources.discover import repository
+    from meshlint.sources.foreign import foreign
+
+    here = Path.cwd()
+    apart = foreign(repository(here) or here, sources, lines)
+    return {path: one for path, one in lines.items() if path not in apart}
+
+
 def _print_plan(findings: list[Finding], lines: Mapping[str, Lines], sources: Mapping[str, str]) -> None:
     """Print what would be posted on a pull request without comments."""
     from meshlint.review.comments import plan, review_body, summary
@@ -213,7 +223,7 @@ def _post(where: Where, findings: list[Finding], report: Report, text: str) -> N
     if not reason:
         try:
             commit = where.host.pull().head
-            lines = _host_lines(where.host) or lines
+            lines = _written(_host_lines(where.host) or lines, report.sources)
         except HostError as error:
             reason = f"the pull request cannot be read: {error}"
     if not reason and where.commit and where.commit != commit:
