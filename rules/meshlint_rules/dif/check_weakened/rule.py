@@ -33,9 +33,10 @@ class CheckWeakened(ProgramChangeRule):
     or that became a warning. It speaks only where the change, tests included, uses these sizes as often as before: one
     that makes a size work, and so takes the check out, or that takes out the code along with its check, is not told. A
     check that moved, or was written anew, is not told either, nor one that stands in a new branch together with all
-    that uses its sizes; where the new way past it is of something that the change brings, it is an info. A check that
-    holds sizes to each other (`length % (2 * cp) == 0`) is a warning. One that keeps a size out (`cp == 1`) goes when
-    the size works: it is an info, and told only where nothing else changes in the file. Only under `--diff`.
+    that uses its sizes, nor one that is made only where what it asks for is there; where the new way past it is of
+    something that the change brings, it is an info. A check that holds sizes to each other (`length % (2 * cp) == 0`)
+    is a warning. One that keeps a size out (`cp == 1`) goes when the size works: it is an info, and told only where
+    nothing else changes in the file. Only under `--diff`.
 
     ## Why this is bad
 
@@ -229,8 +230,8 @@ def _weakened(both: Both, old: Check, new: Check, uses: Uses) -> Iterator[Verdic
         return
     if _uses_came_along(both, old, new):
         return
-    more = [condition for condition in new.holds if condition.key not in old.key]
-    around = [condition for condition in new.under if condition.key not in _under(old)]
+    more = [one for one in new.holds if one.key not in old.key and not _asks_whether_there(one, old)]
+    around = [one for one in new.under if one.key not in _under(old) and not _asks_whether_there(one, old)]
     if old.firm and not new.firm:
         how = "is only a warning from this change on"
     elif more:
@@ -253,6 +254,19 @@ def _uses_came_along(both: Both, old: Check, new: Check) -> bool:
         if line > new.line and names & set(words(node))
     ]
     return bool(added and behind) and all(added <= under for under in behind)
+
+
+def _asks_whether_there(condition: Condition, check: Check) -> bool:
+    """Say whether a condition asks only for what the check could not be made without: an attribute, a value.
+
+    It holds wherever the check was passed before; without it there was another error.
+    """
+    node = condition.node
+    if node[0] == "K" and node[1] == ("N", "hasattr") and len(node[2]) == 2:
+        return set(words(node[2][1])) <= check.words()
+    if node[0] == "Q" and node[1] in (("is not",), ("is",)) and node[3] == (("C", None),):
+        return set(words(node[2])) <= check.words()
+    return False
 
 
 def _names_something_new(both: Both, conditions: Iterable[Condition]) -> bool:
