@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -332,3 +333,30 @@ def test_filters_of_the_checkout_are_not_run(checkout: Path, meshlint: CommandLi
     run = meshlint("check", "--diff", "HEAD", "--format", "concise")
     assert (run.status, run.out.startswith("run.sh:11:")) == (1, True)
     assert not (checkout / "ran").exists()
+
+
+@pytest.mark.parametrize("where", ["", "jobs/"])
+def test_a_release_that_a_change_fixes_counts_for_the_launches_under_it(
+    checkout: Path, meshlint: CommandLine, where: str
+) -> None:
+    sizes = script(FAULT, "--hierarchical-context-parallel-sizes 2 2")
+    for folder in ("jobs", "others"):
+        (checkout / folder).mkdir()
+        (checkout / folder / "run.sh").write_text(sizes)
+    pins = checkout / f"{where}requirements.txt"
+    pins.write_text("torch\ntransformer-engine==2.10.0\n")
+    git(checkout, "add", ".")
+    git(checkout, "commit", "-q", "-m", "pinned")
+    pins.write_text("torch  # any\ntransformer-engine==2.10.0\n")
+    assert meshlint("check", "--diff", "HEAD").out == ""
+    pins.write_text("torch\ntransformer-engine==1.11.0\n")
+    run = meshlint("check", "--diff", "HEAD", "--format", "json")
+    found = {
+        (f["code"], f["path"], f["line"], place["path"])
+        for f in json.loads(run.out)["findings"]
+        for place in f["launches"]
+    }
+    assert run.status == 1
+    assert ("HCP005", f"{where}requirements.txt", 2, "jobs/run.sh") in found
+    assert any(path == "others/run.sh" for *_, path in found) is (where == "")
+    assert not any(path == "run.sh" for *_, path in found)

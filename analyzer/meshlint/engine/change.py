@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from meshlint import __version__
+from meshlint.config.pins.files import folder_of
 from meshlint.engine.begin import HEAD, Begun, start_diff
 from meshlint.engine.options import Options, UsageError
 from meshlint.engine.run import judged, scope_of, with_sources
@@ -92,8 +93,10 @@ def _caused(scope: Scope, options: Options, patch: Patch, contents: Mapping[str,
 
     were = {*contents, *(change.before for change in patch.files)}  # some stay as they are: what cannot be read
     of_code = any(path.endswith(".py") for path in (*patch.paths, *were))
-    touched = _touched(scope, patch.paths, of_code), _touched(_before(scope, contents), were, of_code)
-    now, then = _with_readers(*touched, options)
+    former = _before(scope, contents)
+    now, then = _with_readers(_touched(scope, patch.paths, of_code), _touched(former, were, of_code), options)
+    folders = _moved_pins((*patch.paths, *were), former, scope, options)
+    now, then = _under(now, scope, folders), _under(then, former, folders)
     were_there = {change.before for change in patch.files} - {""}
     if not were_there <= {*patch.paths}:
         now, then = _with_all_readers(now), _with_all_readers(then)
@@ -129,6 +132,24 @@ def _with_all_readers(scope: Scope) -> Scope:
     """Judge what could read a changed file in whole: a launch does not tell that it read one that is not there."""
     there = {*scope.files, *scope.asked}
     return replace(scope, asked=tuple(sorted({*scope.asked, *(there & {*(scope.readers or ())})})))
+
+
+def _moved_pins(paths: Iterable[str], then: Scope, now: Scope, options: Options) -> frozenset[str]:
+    """Give the folders under which the change fixes another release of a library."""
+    pinning = {path for path in paths if folder_of(path) is not None}
+    if not pinning:
+        return frozenset()
+    from meshlint.config.pins.find import moved
+    from meshlint.engine.gather import context_of
+
+    return moved(pinning, context_of(then, options), context_of(now, options))
+
+
+def _under(scope: Scope, whole: Scope, folders: Iterable[str]) -> Scope:
+    """Judge all launches under some folders too: a release counts wherever nothing nearer fixes one."""
+    starts = tuple(f"{folder}/" if folder else "" for folder in folders)
+    more = (path for path in whole.asked if path.startswith(starts)) if starts else ()
+    return replace(scope, asked=tuple(sorted({*scope.asked, *more})))
 
 
 def diff_since(base: str, cwd: Path) -> str | None:

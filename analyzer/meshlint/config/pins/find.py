@@ -7,41 +7,21 @@ contradict each other (two images built from one tree).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import PurePosixPath
 
 from meshlint.config.launch import Pin
 from meshlint.config.pins import readers
+from meshlint.config.pins.files import CHECKOUTS, MODULES, VERSION_FILES, folder_of, kind_of, owner
 from meshlint.config.surface import Context
 from meshlint.config.value import Kind, Origin, written
 from meshlint.place import Span
 from meshlint.sources.git import gitlinks
 from meshlint.sources.tree import Text, Unreadable
 
-CHECKOUTS: tuple[tuple[str, str], ...] = (
-    ("megatron-core", "megatron/core/package_info.py"),
-    ("megatron-core", "Megatron-LM/megatron/core/package_info.py"),
-    ("megatron-core", "3rdparty/Megatron-LM/megatron/core/package_info.py"),
-    ("megatron-core", "third_party/Megatron-LM/megatron/core/package_info.py"),
-    ("megatron-bridge", "src/megatron/bridge/package_info.py"),
-    ("megatron-bridge", "megatron/bridge/package_info.py"),
-    ("megatron-bridge", "3rdparty/Megatron-Bridge-workspace/Megatron-Bridge/src/megatron/bridge/package_info.py"),
-    ("nemo-rl", "nemo_rl/package_info.py"),
-    (
-        "megatron-core",
-        "3rdparty/Megatron-Bridge-workspace/Megatron-Bridge/3rdparty/Megatron-LM/megatron/core/package_info.py",
-    ),
-)
-"""Where a library's own version file stands, from the folder that is looked at."""
-VERSION_FILES: tuple[tuple[str, str], ...] = (("verl", "verl/version/version"),)
-MODULES: tuple[tuple[str, str], ...] = (("ms-swift", "swift/version.py"),)
-"""Modules with a library's `__version__` (swift/version.py:2 at v4.2.3)."""
 SUBMODULES = {"Megatron-LM": "megatron-core", "Megatron-Bridge": "megatron-bridge", "verl": "verl"}
 """The library of a submodule by the start of its folder's name (`Megatron-LM-250624`)."""
-HOLDING_FOLDERS = frozenset({"docker", "dockerfiles", "requirements"})
-"""Folders whose files speak for the folder above."""
-
 MAX_PINS = 200
 """Pins of one file; one that a person or a lock program wrote names each library a few times."""
 
@@ -60,6 +40,16 @@ def find(path: str, context: Context) -> Mapping[str, tuple[Pin, ...]]:
             for library, pins in of_kind.items():
                 found.setdefault(library, tuple(pins))
     return found
+
+
+def moved(paths: Iterable[str], before: Context, after: Context) -> frozenset[str]:
+    """Give the folders that changed files pin something for, and whose pins are others after the change."""
+    folders = {folder for folder in map(folder_of, paths) if folder is not None}
+    return frozenset(folder for folder in folders if _specifiers(folder, before) != _specifiers(folder, after))
+
+
+def _specifiers(folder: str, context: Context) -> list[list[tuple[str, str]]]:
+    return [[(pin.library, pin.specifier) for pin in kind] for kind in _level(folder, context)]
 
 
 def _upward(path: str) -> Iterator[str]:
@@ -95,36 +85,12 @@ def _pinning_files(context: Context) -> Mapping[str, tuple[tuple[str, str], ...]
     if known is None:
         by_folder: dict[str, list[tuple[str, str]]] = {}
         for path in context.files:
-            kind = _kind(path) if path.endswith(_PINNING) or "ockerfile" in path else ""
+            kind = kind_of(path)
             if kind:
-                by_folder.setdefault(_owner(path), []).append((kind, path))
+                by_folder.setdefault(owner(path), []).append((kind, path))
         known = context.shared["pins.files"] = {k: tuple(sorted(v)) for k, v in by_folder.items()}
     assert isinstance(known, dict)
     return known
-
-
-_PINNING = ("uv.lock", "pyproject.toml", "setup.py", "manifest.json", ".txt")
-"""Endings of the files that pin something, besides Dockerfiles."""
-
-
-def _kind(path: str) -> str:
-    name = path.rsplit("/", 1)[-1]
-    if name in ("uv.lock",):
-        return "uv.lock"
-    if name in ("pyproject.toml", "setup.py"):
-        return "pyproject"
-    if name == "manifest.json" and "requirements" in path:
-        return "manifest"
-    if name.endswith(".txt") and ("requirements" in name or "/requirements/" in f"/{path}"):
-        return "requirements"
-    return "docker" if name.startswith(("Dockerfile", "dockerfile")) or name.endswith(".Dockerfile") else ""
-
-
-def _owner(path: str) -> str:
-    folder = PurePosixPath(path).parent
-    while folder.name.lower() in HOLDING_FOLDERS:
-        folder = folder.parent
-    return "" if str(folder) == "." else str(folder)
 
 
 def _read(
