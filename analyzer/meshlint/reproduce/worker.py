@@ -222,9 +222,10 @@ def run_arm(job: Job, arm: Mapping[str, str], rank: int, tell: Tell) -> None:
         if cuda:
             torch.cuda.set_device(card)
         torch.set_default_device(f"cuda:{card}" if cuda else "cpu")
+        store = dist.FileStore(job["store"], job["world"])
         dist.init_process_group(
             job["backend"],
-            store=dist.FileStore(job["store"], job["world"]),
+            store=store,
             rank=rank,
             world_size=job["world"],
             timeout=timedelta(seconds=INIT_SECONDS),
@@ -232,6 +233,9 @@ def run_arm(job: Job, arm: Mapping[str, str], rank: int, tell: Tell) -> None:
         if cuda:
             dist.all_reduce(torch.zeros(1))
             torch.cuda.synchronize()
+        # A rank is connected before the others are: one that ends early would fail theirs, not the arm.
+        store.set(f"connected {rank}", "")
+        store.wait([f"connected {one}" for one in range(job["world"])], timedelta(seconds=INIT_SECONDS))
     except Exception as error:
         tell({"event": "unstarted", "error": sentence(error)})
         return
