@@ -216,6 +216,40 @@ def test_rdjson_counts_bytes_and_suggests_what_is_safe() -> None:
     assert "suggestions" not in found
 
 
+def _message(**fields: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": fields, "additionalProperties": False}
+
+
+def _reviewdog() -> dict[str, Any]:
+    """Give what proto/rdf/reviewdog.proto of reviewdog (51bfa269) takes: it refuses a field that it does not know."""
+    text, number = {"type": "string"}, {"type": "integer", "minimum": 1}
+    position = {**_message(line=number, column=number), "required": ["line"]}
+    where = _message(path=text, range=_message(start=position, end=position))
+    severity = {"enum": ["UNKNOWN_SEVERITY", "ERROR", "WARNING", "INFO"]}
+    named = _message(name=text, url=text)
+    diagnostic = _message(
+        message=text,
+        location=where,
+        severity=severity,
+        source=named,
+        code=_message(value=text, url=text),
+        suggestions={"type": "array", "items": _message(range=where["properties"]["range"], text=text)},
+        original_output=text,
+        related_locations={"type": "array", "items": _message(message=text, location=where)},
+    )
+    return _message(diagnostics={"type": "array", "items": diagnostic}, source=named, severity=severity)
+
+
+def test_rdjson_holds_what_reviewdog_knows(meshlint: CommandLine, wrong_product: Path) -> None:
+    told = json.loads(meshlint("check", "--format", "rdjson").out)
+    assert told["diagnostics"]
+    for instance in (told, json.loads(printed(_one(), "rdjson")), json.loads(printed(hostile(), "rdjson"))):
+        jsonschema.validate(instance, _reviewdog(), jsonschema.Draft202012Validator)
+    told["diagnostics"][0]["rule"] = "HCP002"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(told, _reviewdog(), jsonschema.Draft202012Validator)
+
+
 def test_azure_takes_a_line_a_finding() -> None:
     (line,) = printed(_one(), "azure").splitlines()
     assert line.startswith(
