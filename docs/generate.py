@@ -228,7 +228,9 @@ def _exchanges() -> Iterator[str]:
     yield f"{libraries} on {len(gpus)} {gpus[0]}: causal attention in"
     yield "bf16, 2,048 tokens, 8 heads of 128 where no other number is told, against fp32 attention over the whole"
     yield "sequence on one GPU. Each figure is the largest relative error"
-    yield "||value - right|| / ||right|| over the ranks, each rank's part by itself; with cp 4 two ranks share a GPU."
+    shared = sorted({row["ranks"] for row in data["settings"] if row["shared"]})
+    each = "; ".join(f"with cp {ranks}, ranks share a GPU" for ranks in shared) or "each rank has a GPU"
+    yield f"||value - right|| / ||right|| over the ranks, each rank's part by itself; {each}."
     yield "[The data](exchanges.json) was made by `tests/tools/exchanges.py`."
     yield ""
     yield "| setting | output | dq | dk | dv |"
