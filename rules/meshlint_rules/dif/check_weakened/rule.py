@@ -144,16 +144,7 @@ def _asked_anew(both: Both) -> frozenset[Node]:
 
 def _dividends(check: Check) -> frozenset[Node]:
     """Give what a check divides with a rest: `a` of `a % b == 0`."""
-    return frozenset(node for condition in check.holds for node in _divided(condition.node))
-
-
-def _divided(node: object) -> Iterator[Node]:
-    if not isinstance(node, tuple) or not node:
-        return
-    if node[0] == "M" and len(node) == 4 and node[1] == "%":
-        yield node[2]
-    for part in node:
-        yield from _divided(part)
+    return frozenset(node[2] for condition in check.holds for node in _parts(condition.node) if _is_rest(node))
 
 
 def _gone(both: Both) -> Iterator[tuple[Check, Check | None]]:
@@ -211,14 +202,25 @@ def _unplaced(node: Node) -> Node:
     return bare((node[0], *node[2:])) if isinstance(node[1], int) else bare(node)
 
 
-def _compares(node: object) -> bool:
-    if not isinstance(node, tuple) or not node:
-        return False
-    if node[0] == "M" and len(node) == 4 and node[1] == "%":
-        return True
-    if node[0] == "Q" and len(node) == 4 and any(_has_size(node[2]) and _has_size(side) for side in node[3]):
-        return True
-    return any(_compares(part) for part in node if isinstance(part, tuple))
+def _compares(node: Node) -> bool:
+    return any(_is_rest(part) or _is_relation(part) for part in _parts(node))
+
+
+def _parts(node: Node) -> Iterator[Node]:
+    """Give an expression and all that it is made of."""
+    if node:
+        yield node
+    for part in node:
+        if isinstance(part, tuple):
+            yield from _parts(part)
+
+
+def _is_rest(node: Node) -> bool:
+    return node[0] == "M" and len(node) == 4 and node[1] == "%"
+
+
+def _is_relation(node: Node) -> bool:
+    return node[0] == "Q" and len(node) == 4 and any(_has_size(node[2]) and _has_size(side) for side in node[3])
 
 
 def _has_size(node: Node) -> bool:
