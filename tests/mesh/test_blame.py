@@ -221,9 +221,33 @@ def test_the_drawing_says_what_the_others_pair_with(p: Program) -> None:
         "  tp0  enters",
         "  tp1  goes on to line 40 (all_reduce)",
         "tp0 pairs silently with tp1 in all_reduce, line 40",
+        "then tp0 is left waiting in all_reduce, line 40",
     ]
     unknown = pairing(p.terms, fault, p.op(40, "tp"))
-    assert draw(fault, unknown).splitlines()[-1] == "tp0 can pair silently with tp1 in all_reduce, line 40"
+    assert draw(fault, unknown).splitlines()[-2] == "tp0 can pair silently with tp1 in all_reduce, line 40"
+
+
+def test_nobody_is_left_over_where_both_sides_call_as_often(p: Program) -> None:
+    first = p.values.first(TP)
+    sides = p.op(3, "tp", kind="broadcast"), p.op(5, "dp", p.op(6, "tp", kind="broadcast"))
+    fault = only(p, p.alt(1, first, sides[0], p.op(4, "tp", sides[1]), end=7))
+    assert [(item.outcome, item.left) for item in pairing(p.terms, fault)] == [("hangs", None)]
+
+
+def test_in_a_loop_the_next_round_goes_on_with_the_rest(p: Program) -> None:
+    steps = p.atom("steps", Origin.CONFIG, count=True)
+    body = p.op(2, "tp", p.alt(3, p.values.first(TP), p.op(4, "tp"), end=4))
+    fault = only(p, p.loop(1, steps, body))
+    [instead] = pairing(p.terms, fault)
+    assert (instead.outcome, instead.again, instead.left) == ("pairs", True, None)
+    assert "line 2 of the next round" in draw(fault, (instead,))
+
+
+def test_a_call_is_told_with_what_it_is_given_where_others_give_something_else(p: Program) -> None:
+    values = p.values
+    own = p.op(2, "tp", root=values.rank(), kind="broadcast")
+    fault = only(p, own)
+    assert "calls broadcast from rank 1, line 2" in draw(fault, pairing(p.terms, fault))
 
 
 def test_both_traces_side_by_side(p: Program) -> None:

@@ -9,7 +9,7 @@ import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +20,11 @@ from meshlint.engine.merge import Judged, fingerprint
 from meshlint.engine.options import UsageError
 from meshlint.engine.ruleset import RuleSet, page
 from meshlint.finding import Finding
+from meshlint.place import Span
 from meshlint.records import dataclass
 from meshlint.rule import ProgramChangeRule, ProgramRule, Verdict
 from meshlint.sources.discover import Scope
+from meshlint.sources.tree import Tree, Unreadable
 
 if TYPE_CHECKING:
     from meshlint.protocol.program import Program
@@ -65,7 +67,35 @@ def check_program(
     with _rare_collections():
         program = _program(paths, context, models, place, tick)
         _judge(program, active, judgement)
+    lines: dict[str, list[str]] = {}
+    judgement.judged = [replace(one, finding=_placed(one.finding, context.tree, lines)) for one in judgement.judged]
     return judgement
+
+
+def _placed(finding: Finding, tree: Tree, lines: dict[str, list[str]]) -> Finding:
+    """Let what is told of a bare line, as of a `return`, speak of the statement there; `lines` keeps texts read."""
+    related = tuple(replace(one, span=_statement(one.span, tree, lines)) for one in finding.related)
+    return replace(finding, span=_statement(finding.span, tree, lines), related=related)
+
+
+def _statement(span: Span, tree: Tree, lines: dict[str, list[str]]) -> Span:
+    if span != Span(span.path, span.line):
+        return span
+    if span.path not in lines:
+        try:
+            lines[span.path] = tree.read(span.path).text.split("\n")
+        except Unreadable:
+            lines[span.path] = []
+    known = lines[span.path]
+    return span if span.line > len(known) else widened(span, known[span.line - 1])
+
+
+def widened(span: Span, text: str) -> Span:
+    """Give the stretch of a line that is no indentation, and no comment where it is plain that it is one."""
+    start = len(text) - len(text.lstrip())
+    code, mark, _ = text.partition("#")
+    end = len((text if not mark or "'" in code or '"' in code else code).rstrip())
+    return Span(span.path, span.line, start + 1, span.line, end + 1) if end > start else span
 
 
 @contextmanager

@@ -9,9 +9,12 @@ from collections.abc import Sequence
 
 from meshlint.mesh.blame import Fault
 from meshlint.mesh.dims import Mesh
+from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse
+from meshlint.mesh.gate import Expr
+from meshlint.mesh.group import Group
 from meshlint.mesh.pairing import Instead
 from meshlint.mesh.simulate import Event, Run, Stuck, gate_key
-from meshlint.mesh.term import Alt, Loop, Site
+from meshlint.mesh.term import Alt, Loop, Op, Site
 from meshlint.place import Span
 
 WIDTH = 120
@@ -45,16 +48,22 @@ def draw(fault: Fault, instead: Sequence[Instead] = ()) -> str:
     """Draw the mesh of a fault: the stuck operation, one cell for each rank, and who waits for whom."""
     run, stuck = fault.run, fault.stuck
     home = _home(fault)
-    lines = [_title(home, stuck)]
+    lines = [_title(home, fault)]
     cells = [_cell(home, run, stuck, rank, instead) for rank in range(run.mesh.world)]
     lines += [f"  {line}" for line in _grid(run.mesh, stuck, cells)]
     return "\n".join(_fit(line) for line in (*lines, *_ending(home, run, stuck, instead)))
 
 
-def _title(home: Site, stuck: Stuck) -> str:
-    op = stuck.arrived[0][1]
+def _title(home: Site, fault: Fault) -> str:
+    op = fault.stuck.arrived[0][1]
     via = " > ".join(frame.label or str(frame.span) for frame in _seen(home, op.site)[:-1])
-    return f"{op.kind} on {stuck.group.name or 'a group'}, {_line(home, op.site)}" + (f", via {via}" if via else "")
+    group = _group(fault.run.mesh, fault.stuck.group)
+    return f"{op.kind} on {group}, {_line(home, op.site)}" + (f", via {via}" if via else "")
+
+
+def _group(mesh: Mesh, group: Group) -> str:
+    """Name a group: as the program does, else by its dims."""
+    return group.name or ("a group" if group.unknown or group.lists is not None else mesh.axes.label(group.dims))
 
 
 def _home(fault: Fault) -> Site:
@@ -87,30 +96,58 @@ def _cell(home: Site, run: Run, stuck: Stuck, rank: int, instead: Sequence[Inste
     waiting = dict(stuck.arrived)
     if rank in waiting:
         if stuck.how != "wait":
-            return f"{where}  calls {waiting[rank].kind}, {_line(home, waiting[rank].site)}"
+            asked = f" {_differing(run, stuck, rank)}".rstrip()
+            return f"{where}  calls {waiting[rank].kind}{asked}, {_line(home, waiting[rank].site)}"
         return f"{where}  enters"
     if rank in stuck.members:
         return f"{where}  {_absent(home, run, stuck, rank, instead)}"
     elsewhere = [op for item in run.stuck for other, op in item.arrived if other == rank]
-    same = any(op.site == other.site for op in elsewhere for other in waiting.values())
-    if same:
+    if any(op.site == other.site for op in elsewhere for other in waiting.values()):
         return f"{where}  enters"
-    return (
-        f"{where}  waits in {elsewhere[0].kind}, {_line(home, elsewhere[0].site)}" if elsewhere else f"{where}  goes on"
-    )
+    return f"{where}  {_blocked(home, run, rank) or 'goes on'}"
+
+
+def _differing(run: Run, stuck: Stuck, rank: int) -> str:
+    """Say with what a rank makes a call that others make with something else; "" where that is not computed."""
+    layout = Layout(run.mesh)
+    ops = dict(stuck.arrived)
+
+    def seen(expr: Expr, one: int) -> object:
+        return evaluate(expr, View(layout, one, refuse))
+
+    try:
+        if all("sized" in op.flags and op.agree for op in ops.values()):
+            return f"of {seen(ops[rank].agree[-1], rank)} elements"
+        if all(op.kind == "new_group" and op.agree for op in ops.values()):
+            listed = seen(ops[rank].agree[0], rank)
+            return f"for {list(listed)}" if isinstance(listed, tuple) else ""
+        roots = {one: None if op.root is None else seen(op.root, one) for one, op in ops.items()}
+    except Unresolvable:
+        return ""
+    told = stuck.how == "root" or (len({op.kind for op in ops.values()}) == 1 and len(set(roots.values())) > 1)
+    return f"from rank {roots[rank]}" if told and roots[rank] is not None else ""
+
+
+def _blocked(home: Site, run: Run, rank: int) -> str:
+    """Say in what else a rank waits."""
+    for item in run.stuck:
+        for other, op in item.arrived:
+            if other == rank:
+                return f"waits in {op.kind} on {_group(run.mesh, item.group)}, {_line(home, op.site)}"
+    return ""
 
 
 def _absent(home: Site, run: Run, stuck: Stuck, rank: int, instead: Sequence[Instead]) -> str:
-    blocked = [op for item in run.stuck for other, op in item.arrived if other == rank]
+    blocked = _blocked(home, run, rank)
     if blocked:
-        name = next(item.group.name for item in run.stuck for other, _ in item.arrived if other == rank)
-        return f"waits in {blocked[0].kind} on {name}, {_line(home, blocked[0].site)}"
+        return blocked
     found = next((item for item in instead if item.rank == rank and item.op is not None), None)
     if found is not None and found.op is not None:
-        return f"goes on to {_line(home, found.op.site)} ({found.op.kind})"
+        later = " of the next round" if found.again else ""
+        return f"goes on to {_line(home, found.op.site)}{later} ({found.op.kind})"
     if run.left[rank] is not None:
         return "has left with an error"
-    return f"goes on, never calls {stuck.group.name or 'it'} again" if instead else "goes on"
+    return f"goes on, never calls {_group(run.mesh, stuck.group)} again" if instead else "goes on"
 
 
 def _grid(mesh: Mesh, stuck: Stuck, cells: list[str]) -> list[str]:
@@ -143,20 +180,30 @@ def _ending(home: Site, run: Run, stuck: Stuck, instead: Sequence[Instead]) -> l
     pairs = [item for item in instead if item.outcome == "pairs" and item.op is not None]
     lines = []
     if stuck.how == "clash":
-        lines.append(f"{_places(run.mesh, list(stuck.members))} stand at calls that do not match")
+        arrived = f"{place(run.mesh, stuck.arrived[0][0])} in {_called(home, stuck.arrived[0][1])}"
+        if not clash:
+            lines.append(f"{_places(run.mesh, list(stuck.members))} stand at calls that do not match")
     for item in pairs:
-        called = f"{item.op.kind}, {_line(home, item.op.site)}" if item.op else ""
         verb = "pairs" if item.sure else "can pair"
-        lines.append(f"{arrived} {verb} silently with {place(run.mesh, item.rank)} in {called}")
+        called = _called(home, item.op) if item.op else ""
+        later = " of the next round" if item.again else ""
+        lines.append(f"{arrived} {verb} silently with {place(run.mesh, item.rank)} in {called}{later}")
+    left = dict.fromkeys(item.left for item in pairs if item.left is not None)
+    lines += [f"then {place(run.mesh, rank)} is left waiting in {_called(home, op)}" for rank, op in left]
     for item in clash:
-        called = f"{item.op.kind}, {_line(home, item.op.site)}" if item.op else ""
-        lines.append(f"{arrived} meets {place(run.mesh, item.rank)} in {called}: {_meaning(item)}")
+        called = _called(home, item.op) if item.op else ""
+        verb = "meet" if stuck.how != "clash" and len(stuck.arrived) > 1 else "meets"
+        lines.append(f"{arrived} {verb} {place(run.mesh, item.rank)} in {called}: {_meaning(item)}")
     taken = {item.rank for item in (*pairs, *clash)}
     absent = [rank for rank in stuck.missing if rank not in taken]
     if absent:
         verb = "wait" if len(stuck.arrived) > 1 else "waits"
         lines.append(f"{arrived} {verb} for ever for {_places(run.mesh, absent)}")
     return lines
+
+
+def _called(home: Site, op: Op) -> str:
+    return f"{op.kind}, {_line(home, op.site)}"
 
 
 def _meaning(item: Instead) -> str:
@@ -189,7 +236,7 @@ Step = tuple[tuple[object, ...], str]
 def _steps(fault: Fault, rank: int) -> list[Step]:
     """Give what a rank does: (what it matches, text), the blamed gate's decision included."""
     run = fault.run
-    steps: list[Step] = [_event_step(_home(fault), event, rank) for event in run.events[rank]]
+    steps: list[Step] = [_event_step(run.mesh, _home(fault), event, rank) for event in run.events[rank]]
     if fault.node is not None:
         at, text = _decision(run, fault.node, rank)
         steps.insert(min(at, len(steps)), (("gate",), text))
@@ -197,8 +244,8 @@ def _steps(fault: Fault, rank: int) -> list[Step]:
     return steps if blocked else [*steps, (("end", rank), "goes on")]
 
 
-def _event_step(home: Site, event: Event, rank: int) -> Step:
-    text = f"{_line(home, event.op.site)}: {event.op.kind} on {event.op.group.name or 'a group'}"
+def _event_step(mesh: Mesh, home: Site, event: Event, rank: int) -> Step:
+    text = f"{_line(home, event.op.site)}: {event.op.kind} on {_group(mesh, event.op.group)}"
     if event.number >= 0:
         return (("event", event.op.group.partition, event.members, event.number), text)
     return (("stuck", rank, event.op.id), f"{text}, waits")

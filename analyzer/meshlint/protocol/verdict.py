@@ -204,7 +204,9 @@ def merged(parts: Iterable[Part]) -> list[CodeFault]:
     shown = {(fault.code, fault.scope) for fault in told.values()}
     told |= {_name(fault): fault for fault in stages if (fault.code, fault.scope) not in shown}
     told |= {_name(fault): fault for part in parts for fault in part.omitted}
-    return sorted(told.values(), key=lambda fault: (fault.span, fault.code, fault.subject))
+    grouped = {fault.span for fault in told.values() if fault.code.startswith("GRP")}
+    left = [fault for fault in told.values() if not (fault.code.startswith("COL") and fault.span in grouped)]
+    return sorted(left, key=lambda fault: (fault.span, fault.code, fault.subject))
 
 
 def _name(fault: CodeFault) -> str:
@@ -806,6 +808,8 @@ class Verdicts:
             head = f"{first} names a source that is not a member of the group."
         elif fault.node is None and "sized" in op.flags:
             head = f"{first} is given other numbers of elements on other ranks."
+            if _sends_more(fault):
+                head += " The source sends more than others make room for, and the rest is cut off."
         elif fault.node is None:
             head = f"{first} is called with arguments that differ between its ranks."
         elif fault.stuck.how == "clash":
@@ -932,7 +936,7 @@ def _opaque(node: Alt | Loop) -> bool:
 
 def _outcome(fault: Fault, instead: tuple[Instead, ...]) -> Outcome:
     sure = fault.grade != "local" and fault.stuck.how == "wait"
-    if sure and any(item.outcome == "pairs" for item in instead):
+    if sure and all(item.outcome == "pairs" and item.left is None for item in instead):
         return Outcome.WRONG
     if fault.node is None and _sends_more(fault):
         return Outcome.WRONG
