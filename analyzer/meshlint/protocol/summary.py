@@ -26,6 +26,7 @@ from meshlint.protocol.facts import COLLECTIVE, YIELD, Definition, FileFacts, No
 from meshlint.protocol.frame import Frame
 from meshlint.protocol.items import Goals, build, left_by
 from meshlint.protocol.link import Linker, Target
+from meshlint.protocol.reading import is_none
 from meshlint.protocol.sources import Source, sources_of
 from meshlint.protocol.values import ClassKey, Config, Domain, Func, Grp, Instance, Klass, Sized, V
 from meshlint.protocol.walk import Walker
@@ -358,7 +359,7 @@ class Engine:
     def _groups_of(self, func: Func) -> tuple[Group, ...] | None:
         """Give the groups on which a function acts where nothing is known of its arguments; None while it is walked."""
         key = (func.path, func.index)
-        asked = ("groups", key)
+        asked = ("groups", key, func.receiver.data if func.receiver is not None else None)
         if not self._may_enter(asked) or not self._may_enter(key):
             return None
         definition = self.linker.definition(*key)
@@ -636,6 +637,12 @@ class Engine:
         if entry is not None and entry.attribute:
             walker = Walker(self, Frame(key[0], self.linker.definition(key[0], 0), {}))
             return apply_model(walker, entry, [], {}, None, text)
+        for kept, group in base.data.given if isinstance(base.data, Instance) else ():
+            if kept == name:
+                if group is None:
+                    return self.domain.const(None, text)
+                whose = self.values.atom(f"group {group.name}{group.identity}", Origin.UNKNOWN)
+                return V(whose, Grp(group), self.values.lit(False), text=text)
         weak = isinstance(base.data, Instance) and base.data.weak
         asked = ("attribute", key, name, weak)
         if not self._may_enter(asked):
@@ -670,6 +677,38 @@ class Engine:
         if found is not None and found.expr.op == "atom" and found.expr.args[1] is Origin.CONFIG:
             return found
         return self.domain.by_name(name, full, text)
+
+    def made_with(
+        self, key: ClassKey, maker: tuple[str, int], args: list[V], kwargs: dict[str, V]
+    ) -> tuple[tuple[str, Group | None], ...]:
+        """Give the groups that a new object keeps of its constructor's arguments, in attributes stored nowhere else."""
+        asked = ("keeps", key)
+        kept = self._worked_out(asked, asked, lambda: tuple(self._kept_groups(key, maker)))
+        found: list[tuple[str, Group | None]] = []
+        for name, place, param in kept:
+            value = args[place] if place < len(args) else kwargs.get(param.name)
+            if value is None and param.default is not None:
+                value = self.domain.const(param.default[1]) if param.default[0] == "C" else None
+            if value is not None and isinstance(value.data, Grp):
+                found.append((name, value.data.group))
+            elif value is not None and is_none(value):
+                found.append((name, None))
+        return tuple(found)
+
+    def _kept_groups(self, key: ClassKey, maker: tuple[str, int]) -> Iterator[tuple[str, int, Param]]:
+        """Give the attributes that hold a constructor's group parameters as they came: name, place, parameter."""
+        definition = self.linker.definition(*maker)
+        self.linker.note("body", *maker)
+        if not any(known.is_group(param.name) for param in definition.params):
+            return
+        for place, param in enumerate(definition.params[1:]):
+            if not known.is_group(param.name) or param.kind != "pos" or self.assigned_in(definition, param.name):
+                continue
+            for ancestor in self.linker.mro(key):
+                for name, index, node in self.linker.klass(ancestor).stores:
+                    here = (ancestor[0], index) == maker and node == ("N", param.name)
+                    if here and len(self.linker.stores(key, name)) == 1:
+                        yield name, place, param
 
     def keyed(self, key: ClassKey, name: str, base: V) -> V | None:
         """Give what methods of a class store under a key of a dict that it holds; None where nothing is known of it."""

@@ -69,10 +69,14 @@ class Klass:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """An object of a class of the program; `weak` where only an annotation says so."""
+    """An object of a class of the program; `weak` where only an annotation says so.
+
+    `given` are the attributes that hold the groups it was made with: None where it was made without.
+    """
 
     key: ClassKey
     weak: bool = False
+    given: tuple[tuple[str, Group | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -810,6 +810,9 @@ class Walker:
         )
         made = replace(made, text=name)
         found = linker.method(klass.key, "__init__")
+        given = () if found is None else self.engine.made_with(klass.key, found[:2], args, kwargs)
+        if given:
+            made = replace(made, data=Instance(klass.key, given=given))
         if found is not None and self.engine.reaches(found[0], found[1]):
             self.called(Func(found[0], found[1], made), args, kwargs, node)
         return made
