@@ -77,15 +77,13 @@ class Evidence:
 
     def own(self, finding: Finding) -> str:
         """Run a finding's own protocol."""
-        made = json.loads(finding.skeleton)
-        stated = FAILS.get(finding.outcome, (Happens.HANG,))
-        case = Case("own", "", made["world"], Arm(made["failing"], stated[0]), fixed(made["fixed"]))
-        reproducer = Reproducer(finding.code, (case,))
+        reproducer = Reproducer(finding.code, (own_case(finding),))
         depth = self.depth_of(reproducer)
-        verdict = self.runner.run(reproducer, Depth.SIMULATE if made["world"] > LARGEST else depth)
+        large = reproducer.cases[0].world > LARGEST
+        verdict = self.runner.run(reproducer, Depth.SIMULATE if large else depth)
         if not verdict.cases:
             return f"not run at depth {verdict.depth.value}: {verdict.why}"
-        return _own(verdict, verdict.cases[0], stated)
+        return _own(verdict, verdict.cases[0])
 
     def of_rule(self, reproducer: Reproducer | None) -> str:
         """Run a rule's own cases."""
@@ -99,15 +97,34 @@ class Evidence:
         return self.depth or self.runner.deepest(reproducer)
 
 
-def _own(verdict: Verdict, case: CaseVerdict, stated: tuple[Happens, ...]) -> str:
+def own_case(finding: Finding) -> Case:
+    """Make the case of a finding's own protocol."""
+    made = json.loads(finding.skeleton)
+    first, *others = FAILS.get(finding.outcome, (Happens.HANG,))
+    also = (*others, *map(Happens, made.get("also", ())))
+    failing = Arm(made["failing"], first, also=also)
+    more = {name: made[name] for name in ("prelude", "runs") if name in made}
+    return Case("own", _says(finding.message), made["world"], failing, fixed(made["fixed"]), **more)
+
+
+def _says(message: str) -> str:
+    """Give the first sentence of a message as plain words, which may stand in any text."""
+    first = message.split("\n")[0].partition(". ")[0].rstrip(".")
+    plain = "".join(letter if letter.isascii() and letter.isprintable() else "?" for letter in first)
+    return plain.replace("`", "").replace('"', "'").replace("\\", "/")
+
+
+def _own(verdict: Verdict, case: CaseVerdict) -> str:
     failing, right = case.arms
     if failing.happened is None:
         return f"not run at depth {verdict.depth.value}: {failing.why}"
     where = f"at depth {verdict.depth.value}, by its own calls on {case.world} ranks"
-    if failing.happened not in stated or right.happened is not Happens.OK:
+    if not case.shown:
         ends = right.happened.value if right.happened is not None else "not run"
         return f"not shown {where}: {failing.happened.value}, and the fixed arm is {ends}"
-    return f"{failing.happened.value} {where}{_waits(case.case, failing)}; ok once its ranks do alike"
+    runs = f", which run {case.case.runs}" if case.case.runs else ""
+    seen = _waits(case.case, failing) or _errors(failing, case.case.tolerance)
+    return f"{failing.happened.value} {where}{runs}{seen}; ok once its ranks do alike"
 
 
 def _of_rule(verdict: Verdict, what: str) -> str:

@@ -8,14 +8,15 @@ blamed gate decided alike on all ranks, or with a source that is a member where 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
 
+from meshlint.mesh.arms import identifier, lists_apart, packed, place
 from meshlint.mesh.blame import Fault
+from meshlint.mesh.classify import NEW_GROUP
 from meshlint.mesh.dims import ALL
-from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, truth
+from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse, truth
 from meshlint.mesh.gate import Expr
 from meshlint.mesh.group import Group
 from meshlint.mesh.run import gate_key
@@ -32,20 +33,42 @@ OBJECTS = ("all_gather_object", "gather_object")
 PEERS = {"send": "dst", "isend": "dst", "recv": "src", "irecv": "src"}
 
 
+NEXT = """\
+everybody = dist.new_group(list(range(world)))  # any group that all ranks make next
+x = torch.tensor([1.0])
+dist.all_reduce(x, group=everybody)
+check("sum over all ranks", x, float(world))
+"""
+"""What shows that some ranks alone made a group: their next one bears another number."""
+
+
 class Unwritable(Exception):  # noqa: N818 - no fault of the program
     """A protocol that has no text."""
 
 
 def skeleton(terms: Terms, fault: Fault) -> str:
     """Give both arms of a fault as JSON (`world`, `failing`, `fixed`); "" where it has no short text."""
+    if fault.node is None and fault.stuck.arrived[0][1].kind in NEW_GROUP:
+        return _lists(fault)
     for term in dict.fromkeys((fault.context, fault.term)):
         try:
-            arms = [_Writer(terms, fault, forced).written(term) for forced in (False, True)]
+            failing, right = (_Writer(terms, fault, forced).written(term) for forced in (False, True))
         except (Unwritable, Unresolvable, RecursionError):
             continue
-        made = {"world": fault.run.mesh.world, "failing": arms[0], "fixed": arms[1]}
-        return json.dumps(made)
+        sized = fault.node is None and "sized" in fault.stuck.arrived[0][1].flags  # which gloo refuses
+        return packed(fault.run.mesh.world, failing, right, also=("crash",) if sized else ())
     return ""
+
+
+def _lists(fault: Fault) -> str:
+    """Show a group for which each rank has a list of its own; ranks of two hosts stand for lists that are not known."""
+    op = fault.stuck.arrived[0][1]
+    layout = Layout(fault.run.mesh)
+    try:
+        found = [evaluate(op.agree[0], View(layout, rank, refuse)) for rank in range(fault.run.mesh.world)]
+    except (Unresolvable, IndexError):
+        found = []
+    return lists_apart(op.site.frames()[-1].span, found)
 
 
 @dataclass(slots=True)
@@ -59,6 +82,8 @@ class _Writer:
     tables: dict[str, str] = field(default_factory=dict)
     names: dict[Group, str] = field(default_factory=dict)
     layout: Layout = field(init=False)
+    makes: bool = False
+    """Some ranks alone make a group."""
 
     def __post_init__(self) -> None:
         """Lay the groups out."""
@@ -68,7 +93,7 @@ class _Writer:
         """Give the text of a term."""
         self.emit(term, "", frozenset())
         head = [f"{name} = {value}" for name, value in sorted(self.tables.items())]
-        return "\n".join([*head, *self.lines]) + "\n"
+        return "\n".join([*head, *self.lines]) + "\n" + (NEXT if self.makes else "")
 
     # -- structure -----------------------------------------------------------------------------------------------
 
@@ -134,7 +159,7 @@ class _Writer:
 
     def line(self, text: str, site: Site | None) -> None:
         """Add a line, with the place that it stands for."""
-        self.lines.append(text if site is None else f"{text}  # {_place(site)}")
+        self.lines.append(text if site is None else f"{text}  # {place(site.frames()[-1].span)}")
         if len(self.lines) > LINES:
             raise Unwritable
 
@@ -157,8 +182,10 @@ class _Writer:
         given = f", group={group}" if group else ""
         number, asked = float(op.site.frames()[-1].span.line), "" if not op.handle else ", async_op=True"
         held = "" if not op.handle else f"{_handle(op.handle)} = "
-        if op.kind in ("new_group", "new_subgroups", "create_group", "init_device_mesh"):
-            raise Unwritable
+        if op.kind in NEW_GROUP:
+            self.makes = True
+            yield f"dist.new_group({self.listed(op)})"
+            return
         many = self.count(op)
         if op.kind in PEERS:
             kind = op.kind.removeprefix("i")
@@ -188,13 +215,21 @@ class _Writer:
             right = f"{number}" if op.kind == "broadcast" else f"{number} * dist.get_world_size({group})"
             yield f'check("line {int(number)}", x[0], {right})'
 
+    def listed(self, op: Op) -> str:
+        """Write the ranks of a new group; those that come to make it where the program's list is not kept."""
+        found = [self.evaluated(expr, rank) for expr in op.agree[:1] for rank in range(self.fault.run.mesh.world)]
+        if found and all(isinstance(ranks, tuple) for ranks in found):
+            return self.table([list(ranks) for ranks in found])
+        come = [rank for rank, other in self.fault.stuck.arrived if other.site == op.site]
+        return str(sorted(come) or list(range(self.fault.run.mesh.world)))
+
     def group(self, group: Group, instances: list[tuple[int, ...] | None]) -> str:
         """Give the name of a group, and make it at the head; "" for the world."""
         if group.dims == ALL and group.lists is None and group.members is None and not group.identity:
             return ""
         lists = [list(members) for members in dict.fromkeys(instances) if members is not None]
         if group not in self.names:
-            name = _identifier(group.name or self.fault.run.mesh.axes.label(group.dims), "group")
+            name = identifier(group.name or self.fault.run.mesh.axes.label(group.dims), "group")
             while f"{name}_group" in self.names.values():
                 name += "_"
             self.names[group] = f"{name}_group"
@@ -299,15 +334,15 @@ class _Writer:
     def coordinate(self, mask: int) -> str:
         """Name a coordinate, and give its value for each rank at the head."""
         mesh = self.fault.run.mesh
-        name = _identifier(mesh.axes.label(mask), "place") + "_rank"
+        name = identifier(mesh.axes.label(mask), "place") + "_rank"
         self.tables[name] = f"{[mesh.index(rank, mask) for rank in range(mesh.world)]}[rank]"
         return name
 
     def table(self, values: list[Any]) -> str:
         """Write a value for each rank."""
-        if any(not isinstance(value, int) for value in values):
+        if any(not isinstance(value, (int, list)) for value in values):
             raise Unwritable
-        return str(values[0]) if len(set(values)) == 1 else f"{values}[rank]"
+        return str(values[0]) if all(value == values[0] for value in values) else f"{values}[rank]"
 
 
 def _bracketed(text: str) -> str:
@@ -323,16 +358,4 @@ def _count(op: Op) -> int:
 
 
 def _handle(handle: str) -> str:
-    return _identifier(handle, "work") + "_work"
-
-
-def _identifier(text: str, otherwise: str) -> str:
-    kept = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in text).strip("_")
-    return kept[:24] if kept and not kept[0].isdigit() else otherwise
-
-
-def _place(site: Site) -> str:
-    """Name a place in a comment; file names may hold anything."""
-    span = site.frames()[-1].span
-    name = span.path.rpartition("/")[2]
-    return f"{''.join(c if c.isascii() and c.isprintable() else '?' for c in name)[:40]}:{span.line}"
+    return identifier(handle, "work") + "_work"

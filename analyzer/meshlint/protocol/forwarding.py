@@ -21,13 +21,22 @@ __all__ = ["Omitted", "calls", "not_forwarded", "switched_off"]
 
 @dataclass(frozen=True, slots=True)
 class Omitted:
-    """A call that leaves a group out: where, in which function, which parameter, and a call that passes it."""
+    """A call that leaves a group out: where, in which function, which parameter, and a call that passes it.
+
+    `taker` is where the function begins that takes the group, `dims` are those of which the names speak. `does` says
+    what the call does, and `uses` and `used` what is done with the group, where: an operation, or `size`.
+    """
 
     span: Span
     scope: str
     parameter: str
     callee: str
     other: Span
+    taker: Span
+    dims: tuple[str, ...] = ()
+    does: str = ""
+    uses: str = ""
+    used: Span | None = None
 
 
 def group_parameters(definition: Definition) -> tuple[str, ...]:
@@ -46,8 +55,8 @@ def not_forwarded(engine: Engine, path: str, definition: Definition) -> Iterator
     if any(_tests(node, name) for node in definition.body) or _rebinds(definition.body, name):
         return
     divisors = set(_divisors(definition.body))
-    passes: Node | None = None
-    omits: list[Node] = []
+    passes: tuple[Node, str] | None = None
+    omits: list[tuple[Node, str]] = []
     for call in calls(definition.body):
         entry, targets = engine.callee(path, definition, dotted(call[1]))
         if entry is None or targets or entry.group == (-1, "") or entry.creates:
@@ -57,13 +66,17 @@ def not_forwarded(engine: Engine, path: str, definition: Definition) -> Iterator
         if given is None and 0 <= position < len(call[2]):
             given = call[2][position]
         if given == ("N", name):
-            passes = passes or call
+            passes = passes or (call, entry.op or entry.kind)
         elif given is None and entry.dims == ("world",) and _counts(entry, call, divisors):
-            omits.append(call)
+            omits.append((call, entry.op or entry.kind))
     if passes is None:
         return
-    for call in omits:
-        yield Omitted(_span(path, call), definition.qualname, name, dotted(call[1]), _span(path, passes))
+    taker, other = Span(path, definition.line, 1), _span(path, passes[0])
+    for call, does in omits:
+        yield Omitted(
+            _span(path, call), definition.qualname, name, dotted(call[1]), other, taker, _dims_of(name), does,
+            passes[1], other,
+        )  # fmt: skip
 
 
 def _counts(entry: Entry, call: Node, divisors: set[Node]) -> bool:
@@ -90,7 +103,8 @@ def optional_groups(definition: Definition) -> tuple[str, ...]:
 def switched_off(engine: Engine, path: str, definition: Definition) -> Iterator[Omitted]:
     """Give the callers that leave out a group without which a function makes no collective, where another gives it."""
     for name in optional_groups(definition):
-        if not any(_guards(engine, path, definition, node, name) for node in definition.body):
+        agrees = next((one for node in definition.body for one in _guards(engine, path, definition, node, name)), None)
+        if agrees is None:
             continue
         if _agrees_elsewhere(engine, path, definition, name):
             continue
@@ -111,7 +125,10 @@ def switched_off(engine: Engine, path: str, definition: Definition) -> Iterator[
                     continue
                 if _pinned(engine, caller_path, caller, caller.body, call, dims):
                     continue
-                yield Omitted(_span(caller_path, call), caller.qualname, name, definition.name, other)
+                yield Omitted(
+                    _span(caller_path, call), caller.qualname, name, definition.name, other,
+                    Span(path, definition.line, 1), dims, "", *agrees,
+                )  # fmt: skip
 
 
 def _agrees_elsewhere(engine: Engine, path: str, definition: Definition, name: str) -> bool:
@@ -206,17 +223,19 @@ def _gives(definition: Definition, name: str, call: Node) -> bool:
     return name in names and names.index(name) < len(call[2])
 
 
-def _guards(engine: Engine, path: str, definition: Definition, node: Node, name: str) -> bool:
-    """Say whether a statement makes a collective on the group under a test that it is there."""
+def _guards(engine: Engine, path: str, definition: Definition, node: Node, name: str) -> Iterator[tuple[str, Span]]:
+    """Give the collectives that a statement makes on the group under a test that it is there."""
     if node[0] == "if" and _tests(node[2], name):
         for call in calls(node[3]):
             entry, _ = engine.callee(path, definition, dotted(call[1]))
             uses = ("N", name) in call[2] or any(value == ("N", name) for _, value in call[3])
             if entry is not None and entry.kind == "op" and uses:
-                return True
+                yield entry.op, _span(path, call)
+                return
     blocks = [part for part in node[2:] if isinstance(part, tuple) and part and isinstance(part[0], tuple)]
     inner = [statement for block in blocks for statement in block if statement and isinstance(statement[0], str)]
-    return any(_guards(engine, path, definition, statement, name) for statement in inner)
+    for statement in inner:
+        yield from _guards(engine, path, definition, statement, name)
 
 
 def _tests(node: object, name: str) -> bool:

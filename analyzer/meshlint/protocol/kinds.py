@@ -25,11 +25,12 @@ NODE_RANK = "LOCAL_RANK"
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A rank of the wrong kind: where, and whether it is one inside of a node or a place in a group."""
+    """A rank of the wrong kind: where, and whether it is one inside of a node or a place in a group, of which dims."""
 
     span: Span
     node: bool
     text: str
+    dims: int = 0
 
 
 def makes_groups(definition: Definition) -> bool:
@@ -78,7 +79,8 @@ def _places(engine: Engine, path: str, definition: Definition) -> Iterator[Misfi
     for value, ranks, line in frame.looked_for:
         if ranks in listed and line not in told and is_place(value.expr):
             told.add(line)
-            yield Misfit(Span(path, line, 1), False, value.text)
+            dims = value.expr.args[0] if value.expr.op == "coord" else 0
+            yield Misfit(Span(path, line, 1), False, value.text, dims)
 
 
 def is_place(expr: Expr) -> bool:

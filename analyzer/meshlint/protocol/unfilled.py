@@ -27,11 +27,15 @@ MAX_KEYS = 64
 
 @dataclass(frozen=True, slots=True)
 class Unfilled:
-    """Keys of a returned batch that receivers on a stage never get, and the line of the return."""
+    """Keys of a returned batch that receivers on a stage never get, and the line of the return.
+
+    `served` are the stages on which receivers get them.
+    """
 
     line: int
     keys: tuple[str, ...]
     stage: str
+    served: frozenset[str] = frozenset()
 
 
 def makes_room(definition: Definition) -> bool:
@@ -44,14 +48,15 @@ def unfilled(returns: list[tuple[Expr, V, Node]], domain: Domain, axes: Axes) ->
     """Find the keys of a returned batch that are left unfilled on some stage and filled on another."""
     for condition, value, node in returns:
         found: dict[str, list[str]] = {}
-        served: set[str] = set()
+        served: dict[str, set[str]] = {}
         for key, element in list(elements(value, domain))[:MAX_KEYS]:
-            stage = _left_out(condition, element, domain, axes, served)
+            stage = _left_out(condition, element, domain, axes, served.setdefault(key, set()))
             if stage:
                 found.setdefault(stage, []).append(key)
         for stage, keys in sorted(found.items()):
-            if stage in served:
-                return Unfilled(node[1], tuple(keys), stage)
+            if any(stage in stages for stages in served.values()):
+                there = frozenset().union(*(served[key] for key in keys))
+                return Unfilled(node[1], tuple(keys), stage, there - {stage})
     return None
 
 

@@ -12,6 +12,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from meshlint.finding import Confidence, Outcome, Related, Severity
+from meshlint.mesh import arms
 from meshlint.mesh.blame import Fault, Judge, differing, without_adversaries
 from meshlint.mesh.choose import Facts
 from meshlint.mesh.classify import Row, call_in_gate_function, code_of, row, size_guards, way_out
@@ -55,6 +56,9 @@ BATCH_KEYS = frozenset(("position_ids", "attention_mask", "num_seqs", "seq_lens"
 """Keys of a batch that some programs turn into the layout of packed sequences."""
 
 PACKED = ("cu_seqlens", "max_seqlen", "packed_seq", "cu_seqlen")
+
+UNFILLED = "|unfilled"
+"""How the subject ends of what is told of buffers that nothing fills: where sides differ, that is why."""
 
 
 def packed(key: str) -> bool:
@@ -200,6 +204,8 @@ def merged(parts: Iterable[Part]) -> list[CodeFault]:
     asked = [standing for part in parts for standing in part.stages if shown_there.isdisjoint(standing.through)]
     stages = _best(_outermost(asked))
     gone = {fault.scope for fault in stages if fault.code == "PKD007"}
+    part = {fault.scope for fault in stages if fault.code == "COL003"}
+    own = [fault for fault in own if not (fault.subject.endswith(UNFILLED) and fault.scope in part)]
     told = {_name(fault): fault for fault in own if not (fault.code == "COL003" and fault.scope in gone)}
     shown = {(fault.code, fault.scope) for fault in told.values()}
     told |= {_name(fault): fault for fault in stages if (fault.code, fault.scope) not in shown}
@@ -498,6 +504,7 @@ class Verdicts:
                 fault = CodeFault(
                     "GRP004", Severity.WARNING, Confidence.MEDIUM, Outcome.WRONG, site.span, message, related,
                     f"{name}|{group}|{guard.op.kind}", name,
+                    arms.size_of_another(guard.node.gate.site.span, test, group, arms.Step(guard.op.kind, site.span)),
                 )  # fmt: skip
                 yield Standing((site.span, "GRP004"), (1, root.path, root.index), fault)
 
@@ -523,7 +530,8 @@ class Verdicts:
         )
         span = Span(root.path, found.line, 1)
         grade = (Severity.WARNING, Confidence.MEDIUM, Outcome.WRONG)
-        fault = CodeFault("COL003", *grade, span, message, (), f"{name}|{','.join(found.keys)}|unfilled", name)
+        shown = arms.unfilled(found.keys, found.stage, found.served, span)
+        fault = CodeFault("COL003", *grade, span, message, (), f"{name}|{','.join(found.keys)}{UNFILLED}", name, shown)
         return Standing((span, "unfilled"), (1, root.path, root.index), fault)
 
     def _stranded(self, roots: list[Root]) -> Iterator[Standing]:
@@ -545,7 +553,9 @@ class Verdicts:
         span = Span(root.path, found.line, 1)
         related = (Related(_frame(op), "where the others wait"),)
         grade = (Severity.INFO, Confidence.MEDIUM, Outcome.HANG)
-        fault = CodeFault("COL005", *grade, span, message, related, f"{name}|{found.name}|unset", name)
+        loop, call = Span(root.path, found.loop, 1), arms.Step(op.kind, _frame(op))
+        shown = arms.without_name(found.name, loop, span, call)
+        fault = CodeFault("COL005", *grade, span, message, related, f"{name}|{found.name}|unset", name, shown)
         return Standing((span, f"unset {found.name}"), (1, root.path, root.index), fault)
 
     def _turns(self, roots: list[Root]) -> Iterator[Standing]:
@@ -569,7 +579,8 @@ class Verdicts:
         )
         grade = (Severity.WARNING if chosen else Severity.INFO, Confidence.MEDIUM, Outcome.HANG)
         related = (Related(node.gate.site.span, "the loop"),)
-        fault = CodeFault("COL004", *grade, site.span, message, related, f"{name}|order|{op.kind}", name)
+        shown = arms.out_of_turn(node.gate.site.span, arms.Step(op.kind, site.span), chosen)
+        fault = CodeFault("COL004", *grade, site.span, message, related, f"{name}|order|{op.kind}", name, shown)
         return Standing((site.span, "COL004 order"), (1, root.path, root.index), fault)
 
     def _stages(self, roots: list[Root], early: set[tuple[object, ...]]) -> Iterator[Standing]:
@@ -618,7 +629,7 @@ class Verdicts:
         span = Span(root.path, found.line, 1)
         fault = CodeFault(
             "PKD001", Severity.ERROR, Confidence.HIGH, Outcome.WRONG, span, message, (),
-            f"{name}|{','.join(found.keys)}|early", name,
+            f"{name}|{','.join(found.keys)}|early", name, arms.early_none(found.keys, span),
         )  # fmt: skip
         return Standing((span, "PKD001", found.keys, message), (1, root.path, root.index), fault, frozenset((MIDDLE,)))
 
@@ -689,7 +700,9 @@ class Verdicts:
         subject = f"{name}|{','.join(one.key for one in several)}|{absent}"
         fix = self._sending(root, several, behind, others)
         places = tuple(one for one in related if one.span != span)
-        return CodeFault("PKD001", *grade, Outcome.WRONG, span, message, places, subject, name, fix=fix)
+        sent_keys = [arms.Key(one.key, _frame(one.op), _frame(one.taken)) for one in several]
+        shown = arms.unsent(sent_keys, STAGE_NAMES[missing.stages], missing.absent, span if span != sent else None)
+        return CodeFault("PKD001", *grade, Outcome.WRONG, span, message, places, subject, name, shown, fix)
 
     def _behind(self, root: Root, op: Op | None) -> Span | None:
         """Give the place behind which a further event belongs: the last of the calls like this one, in a row."""
@@ -723,7 +736,7 @@ class Verdicts:
         for definition in facts.definitions[1:] if facts is not None and not is_test(path) else ():
             yield from map(_on_the_world, not_forwarded(engine, path, definition))
             if makes_groups(definition):
-                yield from (_of_a_kind(found, definition) for found in misfits(engine, path, definition))
+                yield from (_of_a_kind(found, definition, self.axes) for found in misfits(engine, path, definition))
         del engine.notes[notes:]
 
     def switched(self, paths: Iterable[str]) -> Switched:
@@ -868,7 +881,10 @@ def _on_the_world(found: Omitted) -> CodeFault:
         f"`{found.callee}` works on the world group, although this function was given `{found.parameter}` and uses it "
         f"elsewhere."
     )
-    return _left_out("GRP003", found, message, Outcome.WRONG, "where the group is passed")
+    given, omitted = arms.Step(found.uses, found.used or found.other), arms.Step(found.does, found.span)
+    name, dim = found.scope.rpartition(".")[2], "-".join(found.dims)
+    shown = arms.over_the_world(name, found.parameter, dim, found.taker, given, omitted)
+    return _left_out("GRP003", found, message, Outcome.WRONG, "where the group is passed", shown)
 
 
 def _without_agreement(found: Omitted) -> CodeFault:
@@ -876,31 +892,35 @@ def _without_agreement(found: Omitted) -> CodeFault:
         f"`{found.callee}` agrees with the other ranks only if it is given `{found.parameter}`, which this call leaves "
         f"out: each rank goes on with its own value."
     )
-    return _left_out("GRP005", found, message, Outcome.HANG, "a call that gives it")
+    agrees = arms.Step(found.uses, found.used or found.taker)
+    shown = arms.without_agreement(found.callee, found.parameter, found.taker, agrees, found.span)
+    return _left_out("GRP005", found, message, Outcome.HANG, "a call that gives it", shown)
 
 
-def _of_a_kind(found: Misfit, definition: Definition) -> CodeFault:
+def _of_a_kind(found: Misfit, definition: Definition, axes: Axes) -> CodeFault:
     if found.node:
         message = (
             f"`{found.text}` is the rank inside of a node and is given as the rank in the job: with a second node two "
             f"processes come with one rank."
         )
         grade = (Severity.WARNING, Confidence.MEDIUM, Outcome.HANG)
+        shown = arms.rank_of_a_node(found.span, found.text)
     else:
         message = (
             f"`{found.text}` is a place in a group and is looked for among ranks of the whole job, from which groups "
             f"are made here: in every instance but the first it finds another list, or none."
         )
         grade = (Severity.ERROR, Confidence.HIGH, Outcome.WRONG)
+        shown = arms.place_among_ranks(found.span, axes.label(found.dims) if found.dims else "")
     name = definition.qualname
-    return CodeFault("GRP002", *grade, found.span, message, (), f"{name}|{found.text}", name)
+    return CodeFault("GRP002", *grade, found.span, message, (), f"{name}|{found.text}", name, shown)
 
 
-def _left_out(code: str, found: Omitted, message: str, outcome: Outcome, label: str) -> CodeFault:
+def _left_out(code: str, found: Omitted, message: str, outcome: Outcome, label: str, shown: str) -> CodeFault:
     related = (Related(found.other, label),)
     subject = f"{found.scope}|{found.parameter}|{found.callee}"
     grade = (Severity.WARNING, Confidence.MEDIUM, outcome)
-    return CodeFault(code, *grade, found.span, message, related, subject, found.scope)
+    return CodeFault(code, *grade, found.span, message, related, subject, found.scope, shown)
 
 
 def _depth(fault: Fault) -> int:

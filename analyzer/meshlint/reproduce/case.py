@@ -42,13 +42,14 @@ class Arm:
     """One program and what must become of it.
 
     `by_depth` says where a depth differs; `error` is a part of the message that a crash must bear, or several apart by
-    ` | ` where releases word it differently.
+    ` | ` where releases word it differently. `also` may become of it too: what follows decides, or the backend.
     """
 
     text: str
     happens: Happens
     by_depth: Mapping[Depth, Happens] = field(default_factory=dict)
     error: str = ""
+    also: tuple[Happens, ...] = ()
 
     def at(self, depth: Depth) -> Happens:
         """Give what must happen at a depth."""
