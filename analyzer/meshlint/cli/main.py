@@ -11,6 +11,7 @@ from typing import TextIO
 import click
 
 from meshlint import __version__
+from meshlint.cli.stopping import Stopped, stoppable, stopped_by
 
 VERBS = {
     "baseline": "Keep what is known out of what is told.",
@@ -73,7 +74,13 @@ def main() -> None:
     """Run the command line and exit."""
     gc.set_threshold(200_000, 50, 1000)  # a run is short and makes little garbage that only the collector can find
     _open_what_is_closed()
-    sys.exit(run(sys.argv[1:]))
+    try:
+        with stoppable():
+            status = run(sys.argv[1:])
+    except Stopped as stopped:
+        _say(f"\nmeshlint: {stopped.sentence}\n")
+        status = stopped.status
+    sys.exit(status)
 
 
 def _open_what_is_closed() -> None:
@@ -102,6 +109,9 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         return _broken_output(error)
     except Exception as error:
+        stopped = stopped_by(error)
+        if stopped is not None:
+            raise stopped from None
         return _internal(error)
     return status if isinstance(status, int) else 0
 
@@ -131,12 +141,16 @@ def _broken_output(error: OSError) -> int:
     if error.filename is not None:
         return _internal(error)
     _silence(sys.stdout)
+    _say(f"meshlint: the output cannot be written: {error.strerror}\n")
+    return 2
+
+
+def _say(text: str) -> None:
     try:
-        sys.stderr.write(f"meshlint: the output cannot be written: {error.strerror}\n")
+        sys.stderr.write(text)
         sys.stderr.flush()
     except OSError:
         _silence(sys.stderr)
-    return 2
 
 
 def _internal(error: Exception) -> int:

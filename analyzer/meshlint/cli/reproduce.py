@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from meshlint.plain import clean, harmless
+
 if TYPE_CHECKING:
     from meshlint.reproduce.case import Case, Depth, Reproducer
     from meshlint.reproduce.run import Runner
@@ -141,5 +143,5 @@ def _print(verdict: Verdict, rule: type[Rule], as_json: bool) -> None:
         click.echo(json.dumps(to_json(verdict, rule.slug, __version__), indent=2))
         return
     for line in text(verdict, rule.slug):
-        sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace") + b"\n")
+        sys.stdout.buffer.write(harmless(clean(line)).encode("utf-8", "backslashreplace") + b"\n")
     sys.stdout.flush()

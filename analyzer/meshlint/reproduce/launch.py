@@ -74,13 +74,11 @@ class Worker:
         slow = SHARED if share else 1.0
         job = {
             "arms": list(arms), "world": world, "device": device, "backend": backend, "timeout": timeout,
-            "quiet": QUIET[device] * slow, "patience": min(PATIENCE[device] * slow, timeout), "share": share,
+            "quiet": QUIET[device] * slow, "patience": min(PATIENCE[device] * slow, timeout / 2), "share": share,
         }  # fmt: skip
         self.send(job)
         for place in range(len(arms)):
             answer = self.answer(timeout + START_SECONDS)
-            if "fault" in answer:
-                raise CannotRun(f"the ranks could not be started: {answer['fault']}")
             yield place, from_json(answer)
 
     def send(self, data: Any) -> None:
@@ -90,7 +88,16 @@ class Worker:
             self.process.stdin.write((json.dumps(data) + "\n").encode())
             self.process.stdin.flush()
         except OSError:
-            raise CannotRun(f"the process that runs the ranks has ended{_last(self.said)}") from None
+            raise CannotRun(self.ended()) from None
+
+    def ended(self) -> str:
+        """Say how the process ended, with the last line that it said."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(2)
+        how = self.process.returncode
+        name = next((one.name for one in signal.Signals if how is not None and one == -how), "")
+        by = f", by {name}" if name else f", with status {how}" if how == 0 else ""
+        return f"the process that runs the ranks has ended{by}{_last(self.said)}"
 
     def answer(self, seconds: float) -> dict[str, Any]:
         """Take a line; raises CannotRun where none comes in time."""
@@ -100,10 +107,11 @@ class Worker:
             selector.register(self.process.stdout, selectors.EVENT_READ)
             while b"\n" not in self.waiting:
                 if not selector.select(max(0.0, end - monotonic())):
-                    raise CannotRun(f"the process that runs the ranks gave no answer in {seconds:.0f} seconds")
+                    at = "" if self.machine.versions else ", in which it imports torch"
+                    raise CannotRun(f"the process that runs the ranks gave no answer in {seconds:.0f} seconds{at}")
                 data = os.read(self.process.stdout.fileno(), 1 << 16)
                 if not data:
-                    raise CannotRun(f"the process that runs the ranks has ended{_last(self.said)}")
+                    raise CannotRun(self.ended())
                 self.waiting += data
                 if len(self.waiting) > MOST:
                     raise CannotRun(STRANGE)
@@ -114,6 +122,8 @@ class Worker:
             raise CannotRun(STRANGE) from None
         if not isinstance(answer, dict):
             raise CannotRun(STRANGE)
+        if "fault" in answer:
+            raise CannotRun(str(answer["fault"]))
         return answer
 
     def end(self) -> None:
@@ -174,6 +184,10 @@ def _started(python: str, folder: Path) -> Worker:
     said = folder / "stderr"
     environment = {**os.environ, "TMPDIR": str(folder), "MESHLINT_FOLDER": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     environment.setdefault("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0")
+    for name in ("GLOO_SOCKET_IFNAME", "GLOO_DEVICE_TRANSPORT"):  # of the cluster's network; all ranks are here
+        environment.pop(name, None)
+    if Path("/sys/class/net/lo").exists():
+        environment["GLOO_SOCKET_IFNAME"] = "lo"
     try:
         with said.open("wb") as errors:
             process = subprocess.Popen(
@@ -183,10 +197,19 @@ def _started(python: str, folder: Path) -> Worker:
                 stderr=errors,
                 env=environment,
                 start_new_session=True,
+                cwd=None if _here() else folder,
             )
     except OSError as error:
         raise CannotRun(f"`{python}` cannot be started: {error.strerror}") from None
     return Worker(process, Machine(python), said)
+
+
+def _here() -> bool:
+    """Say whether the working folder is still there: some libraries cannot be loaded in one that was deleted."""
+    try:
+        return Path.cwd().is_dir()
+    except OSError:
+        return False
 
 
 def _last(said: Path) -> str:

@@ -121,7 +121,13 @@ class Runner:
         for world, placed in worlds.items():
             todo = [(place, case, name, arm) for place, case in placed for name, arm in case.arms]
             texts = [
-                {"text": arm.text, "prelude": case.prelude, "alike": case.alike, "fresh": case.fresh}
+                {
+                    "text": arm.text,
+                    "prelude": case.prelude,
+                    "alike": case.alike,
+                    "fresh": case.fresh,
+                    "needs": [*case.needs],
+                }
                 for _, case, _, arm in todo
             ]
             arms: dict[int, list[ArmVerdict]] = {}
@@ -151,12 +157,16 @@ def _world(case: Case, nproc: int | None, cards: int | None) -> tuple[int, str]:
     """Give how many ranks a case runs on, and why it cannot."""
     world = case.world if nproc is None else nproc
     if world < case.world:
-        return world, f"it shows on {case.world} ranks or more, and {world} were asked for"
+        return world, f"it shows on {case.world} ranks or more, and {_asked(world)}"
     if world > case.world and not case.scales:
-        return world, f"it is written for {case.world} ranks, and {world} were asked for"
+        return world, f"it is written for {case.world} ranks, and {_asked(world)}"
     if cards is not None and cards < world:
         return world, f"it needs {world} GPUs, one a rank, and this machine has {cards}"
     return world, ""
+
+
+def _asked(world: int) -> str:
+    return "1 was asked for" if world == 1 else f"{world} were asked for"
 
 
 def _first(cases: Sequence[Case], machine: Machine | None) -> list[Case]:

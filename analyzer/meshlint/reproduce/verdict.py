@@ -10,6 +10,14 @@ from typing import Any
 from meshlint.reproduce.case import Arm, Case, Depth, Happens
 from meshlint.reproduce.facts import ArmFacts, Check, RankFacts
 
+OUTSIDE = (
+    "ended by SIGKILL", "ended by SIGTERM", "ended by SIGHUP", "ended by SIGINT", "ended by SIGXCPU",
+    "ended by SIGXFSZ", "No space left on device", "Too many open files", "Resource temporarily unavailable",
+    "Cannot allocate memory", "can't allocate memory", "out of memory", "MemoryError", "ModuleNotFoundError",
+    "ImportError", "Address already in use", "Disk quota exceeded", "File too large", "Read-only file system",
+)  # fmt: skip
+"""What an error says that comes from the machine or from whoever uses it too, and never from what an arm does."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wait:
@@ -83,11 +91,25 @@ def judge(name: str, arm: Arm, facts: ArmFacts, depth: Depth, tolerance: float) 
         return not_run(
             name, expected, f"rank {slow[0]} was still at work after {facts.seconds:.0f} s, in no collective"
         )
+    outside = next((rank for rank in facts.ranks if _outside(rank, arm)), None)
+    if outside is not None:
+        return not_run(name, expected, f"rank {outside.rank} failed for a reason outside of it: {outside.error[:200]}")
     happened = _happened(facts.ranks, tolerance)
     checks = tuple((rank.rank, check) for rank in facts.ranks for check in rank.checks)
     errors = tuple(rank for rank in facts.ranks if rank.state in ("raised", "died"))
     why = _difference(arm, expected, happened, errors)
     return ArmVerdict(name, expected, happened, not why, why, tuple(_waits(facts.ranks)), errors, checks, facts.seconds)
+
+
+def _outside(rank: RankFacts, arm: Arm) -> bool:
+    """Say whether a rank failed by what the arm neither does nor states; the other ranks' errors may follow from it."""
+    if rank.state not in ("raised", "died") or (arm.error and _says(arm, rank)):
+        return False
+    return any(part in rank.error for part in OUTSIDE)
+
+
+def _says(arm: Arm, rank: RankFacts) -> bool:
+    return any(part in rank.error for part in arm.error.split(" | "))
 
 
 def not_run(name: str, expected: Happens, why: str) -> ArmVerdict:
@@ -108,7 +130,7 @@ def _happened(ranks: Sequence[RankFacts], tolerance: float) -> Happens:
 def _difference(arm: Arm, expected: Happens, happened: Happens, errors: Sequence[RankFacts]) -> str:
     if happened is not expected and happened not in arm.also:
         return f"the rule states `{expected.value}`, and what happened is `{happened.value}`"
-    if arm.error and not any(part in rank.error for rank in errors for part in arm.error.split(" | ")):
+    if arm.error and not any(_says(arm, rank) for rank in errors):
         return f"the error does not say `{arm.error}`"
     return ""
 

@@ -3,7 +3,8 @@
 It reads one JSON object a line from standard input (`{"arms": [{"text", "prelude"}], "world", "device", ...}`) and
 answers with one line an arm. Every rank is a process of its own, forked after torch was imported; arms that end well
 share their processes, the others are ended by force. It watches what each rank calls, so that a rank that waits is
-known by its line and by whom it waits for, and it ends with its standard input.
+known by its line and by whom it waits for. Its first process does nothing but end all of this where its standard input
+ends, whatever the others are at: an import of torch may never come back.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ INIT_SECONDS = 90
 FOLDER = "MESHLINT_FOLDER"
 """The variable that names the folder of whoever started this: it may be killed, so that both clear it away."""
 TICK = 0.05
+STILL = 0.5
+"""Seconds for which a process must be stopped to be told of as such: one that is held back now and then goes on."""
 
 
 def die_with_parent() -> None:
@@ -228,7 +231,7 @@ def run_arm(job: Job, arm: Mapping[str, str], rank: int, tell: Tell) -> None:
             store=store,
             rank=rank,
             world_size=job["world"],
-            timeout=timedelta(seconds=INIT_SECONDS),
+            timeout=timedelta(seconds=INIT_SECONDS + job["timeout"]),  # no call ends before the watcher ends it
         )
         if cuda:
             dist.all_reduce(torch.zeros(1))
@@ -286,6 +289,7 @@ class Rank:
     def fresh(self) -> None:
         """Forget the last arm."""
         self.state, self.error, self.line = "starting", "", 0
+        self.began = False
         self.call: Fact | None = None
         self.counts: dict[str, int] = {}
         self.checks: list[Fact] = []
@@ -298,7 +302,7 @@ class Rank:
         elif event == "wait":
             self.state, self.call = "waiting", fact["call"]
         elif event in ("return", "started"):
-            self.state, self.call = "running", None
+            self.state, self.call, self.began = "running", None, True
         elif event == "check":
             self.checks.append(fact["check"])
         else:
@@ -326,6 +330,16 @@ class Rank:
             "rank": self.number, "state": state, "call": self.call, "error": self.error, "line": self.line,
             "checks": self.checks, "counts": self.counts,
         }  # fmt: skip
+
+
+def states(pid: int) -> set[str]:
+    """Give the states of a process's threads (Linux; `t` counts as `T`), none where they cannot be known."""
+    found = set()
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
+            with open(f"/proc/{pid}/task/{thread}/stat", "rb") as stream:  # noqa: PTH123
+                found.add(stream.read().rpartition(b")")[2].split()[0].decode().upper())
+    return found
 
 
 class Parent(Exception):  # noqa: N818 - no fault of the arms
@@ -373,20 +387,19 @@ class Ranks:
             rest = text
             while rest:
                 rest = rest[os.write(rank.control, rest) :]
-        self._watch()
-        unstarted = [rank for rank in self.ranks if rank.state == "unstarted"]
+        why = self._watch() or self._apart()
         seconds = round(time.monotonic() - began, 3)
-        if unstarted:
-            return {"failure": unstarted[0].error, "seconds": seconds}, False
-        if any(rank.state == "starting" for rank in self.ranks):
-            return {"failure": "the ranks did not come together in time", "seconds": seconds}, False
+        if why:
+            return {"failure": why, "seconds": seconds}, False
         facts = {"ranks": [rank.facts() for rank in self.ranks], "seconds": seconds}
         ends = {rank.state for rank in self.ranks}
         usable = ends == {"finished"} or (ends == {"raised"} and bool(job["arm"].get("alike")))
         return facts, usable
 
-    def _watch(self) -> None:
+    def _watch(self) -> str:
+        """Listen until nothing more will come; say why what was seen until then shows nothing, if so."""
         began = heard = time.monotonic()
+        still = 0
         while not all(rank.over for rank in self.ranks):
             streams = [rank.out for rank in self.ranks if rank.state != "died"]
             ready, _, _ = select.select([*streams, 0], [], [], TICK)
@@ -398,9 +411,44 @@ class Ranks:
                     self._read(rank)
             now = time.monotonic()
             starting = any(rank.state == "starting" for rank in self.ranks)
-            limit = INIT_SECONDS if starting else self._patience()
-            if now - heard > limit or now - began > self.job["timeout"] + INIT_SECONDS * starting:
-                return
+            if starting and (now - heard > INIT_SECONDS or any(rank.over and not rank.began for rank in self.ranks)):
+                return ""
+            stopped = self._stopped() if now - heard > STILL else ""
+            still = still + 1 if stopped else 0
+            if still * TICK > STILL:
+                return stopped
+            if not starting and not stopped and now - heard > self._patience() and self._asleep():
+                return ""
+            if now - began > self.job["timeout"] + INIT_SECONDS * starting:
+                return self._stopped() or self._slow()
+        return ""
+
+    def _apart(self) -> str:
+        """Say why the ranks did not come together, if so."""
+        alone = [rank for rank in self.ranks if rank.over and not rank.began]
+        if alone:
+            return f"the ranks could not come together: {alone[0].error}"
+        return "the ranks did not come together in time" if any(r.state == "starting" for r in self.ranks) else ""
+
+    def _stopped(self) -> str:
+        """Say which rank was stopped from outside: the others wait for it, and no fault of theirs."""
+        for rank in self.ranks:
+            if not rank.over and "T" in states(rank.pid):
+                return f"the process of rank {rank.number} was stopped (SIGSTOP) from outside"
+        return ""
+
+    def _asleep(self) -> bool:
+        """Say whether no rank is at work: one that waits for gloo sleeps, one that waits for NCCL may not."""
+        if self.job["device"] == "cuda":
+            return True
+        return not any({"R", "D"} & states(rank.pid) for rank in self.ranks if not rank.over)
+
+    def _slow(self) -> str:
+        """Say that time ran out while ranks were on their way; a rank at work outside of a call is told of as such."""
+        if any(rank.state in ("running", "starting") for rank in self.ranks):
+            return ""
+        seconds = self.job["timeout"]
+        return f"the ranks still went from call to call after {seconds:.0f} s: --timeout gives them longer"
 
     def _patience(self) -> float:
         """Give how long nothing may happen: little where all that are left wait for somebody who can never come."""
@@ -447,11 +495,16 @@ class Sets:
     def __init__(self, folder: str) -> None:
         """Keep the files of the ranks in `folder`."""
         self.folder, self.numbers = folder, itertools.count()
+        self.early = False  # import what arms need before the ranks are forked, which need not do it each
         self.ranks: Ranks | None = None
 
     def run(self, job: Job, answer: Tell) -> None:
         """Run the arms of a job in order."""
         shape = (job["world"], job["device"])
+        needed = sorted({name for arm in job["arms"] for name in arm.get("needs", ())} - {*sys.modules})
+        if self.early and needed:
+            self.end()
+            imported(needed)
         for number, arm in enumerate(job["arms"]):
             if self.ranks is not None and (arm.get("fresh") or self.ranks.shape != shape):
                 self.end()
@@ -557,24 +610,70 @@ def apart(ask: Callable[[], Any]) -> Any:
 
 
 def main() -> int:
+    """Watch over the process that answers: end it, and all that it started, where whoever asked is gone."""
+    pid = os.fork()
+    if not pid:
+        os.setpgid(0, 0)
+        die_with_parent()
+        answering()
+    with contextlib.suppress(OSError):
+        os.setpgid(pid, pid)
+    asking = select.poll()
+    asking.register(0, 0)  # nothing but its end
+    while True:
+        left = bool(asking.poll(1000 * TICK))
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if left or ended:
+            break
+    with contextlib.suppress(OSError):
+        os.killpg(pid, signal.SIGKILL)
+    if left:
+        if not ended:
+            os.waitpid(pid, 0)
+        shutil.rmtree(os.environ.get(FOLDER, ""), ignore_errors=True)
+        return 0
+    if os.WIFSIGNALED(status):  # end as it did, so that whoever asked can tell
+        signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    return status >> 8
+
+
+def answering() -> None:
+    """Answer, and end."""
+    status = 1
+    try:
+        status = answers()
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stderr.flush()
+        os._exit(status)
+
+
+def answers() -> int:
     """Answer jobs until standard input ends."""
-    answers = os.dup(1)
+    out = os.dup(1)
     os.dup2(2, 1)
     here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
     sys.path[:] = [place for place in sys.path if place != here]  # whose modules bear the names of others
 
     def answer(fact: Fact) -> None:
-        os.write(answers, (json.dumps(fact) + "\n").encode())
+        os.write(out, (json.dumps(fact) + "\n").encode())
 
-    import torch
-    import torch.distributed as dist
-
-    torch.set_num_threads(1)
+    try:
+        gloo = has_gloo()
+    except BaseException as error:
+        none = isinstance(error, ModuleNotFoundError) and error.name == "torch"
+        answer({"fault": f"{sys.executable} has no torch" if none else f"torch cannot be imported: {sentence(error)}"})
+        return 1
     folder = tempfile.mkdtemp(prefix="meshlint-")
     sets = Sets(folder)
     try:
         first = json.loads(read_line())
-        answer({"versions": versions(first["modules"]), "cards": cards(), "gloo": dist.is_gloo_available()})
+        gpus = cards()
+        sets.early = not gpus  # an import may touch a GPU, which cannot be used behind a fork then
+        answer({"versions": versions(first["modules"]), "cards": gpus, "gloo": gloo})
         while True:
             line = read_line()
             if not line:
@@ -582,12 +681,28 @@ def main() -> int:
             try:
                 sets.run(json.loads(line), answer)
             except OSError as error:
-                answer({"fault": sentence(error)})
+                answer({"fault": f"the ranks could not be started: {sentence(error)}"})
     except Parent:
         return 1
     finally:
         sets.end()
-        shutil.rmtree(os.environ.get(FOLDER) or folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def has_gloo() -> bool:
+    """Import torch; say whether it has gloo. Raises whatever the import raises, and where it is too old."""
+    import torch
+
+    try:
+        import torch.distributed as dist
+
+        torch.set_num_threads(1)
+        _ = torch.set_default_device
+        return bool(dist.is_available() and dist.is_gloo_available())
+    except (AttributeError, ImportError) as error:
+        raise ImportError(
+            f"torch {getattr(torch, '__version__', '')} is too old or broken ({sentence(error)})"
+        ) from None
 
 
 def read_line() -> bytes:
