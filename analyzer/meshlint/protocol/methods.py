@@ -29,6 +29,7 @@ from meshlint.protocol.values import (
     Map,
     MeshOf,
     Module,
+    RanksOf,
     Selected,
     Seq,
     Sized,
@@ -62,6 +63,11 @@ def special_method(walker: Walker, base: V, name: str, node: Node) -> V | None:
         return walker.domain.of(make(data.group))
     if isinstance(data, MeshOf):
         return mesh_method(walker, data, name, node)
+    if isinstance(data, RanksOf) and name == "index" and len(node[2]) == 1:
+        args, _ = walker.arguments(node)
+        if args[0].expr is walker.values.rank():
+            return walker.domain.of(walker.values.group_rank(data.group))
+        return walker.pure(f"{base.text}.index", args, {}, base, node)
     if isinstance(data, Unordered) and name in ("items", "keys", "values"):
         return base
     if name == "rank" and data is None and not node[2] and known.is_group(base.text.rpartition(".")[2]):
@@ -180,11 +186,15 @@ def call_builtin(walker: Walker, name: str, args: list[V], kwargs: dict[str, V],
             return walker.domain.of(walker.domain.opaque(f"str(#{args[0].expr.id})", (args[0].expr,)))
         if name == "set" and args[0].data is None and not is_number(args[0].expr):
             return replace(args[0], data=Unordered(), null=walker.no)
-        ordered = name == "sorted" and isinstance(args[0].data, Unordered)
-        return replace(args[0], data=None if ordered else args[0].data, null=walker.no)
+        other = (name == "sorted" and isinstance(args[0].data, Unordered)) or (
+            name == "reversed" and isinstance(args[0].data, RanksOf)
+        )
+        return replace(args[0], data=None if other else args[0].data, null=walker.no)
     if name == "len" and args:
         if isinstance(args[0].data, Seq):
             return walker.domain.of(walker.values.lit(len(args[0].data.items)))
+        if isinstance(args[0].data, RanksOf):
+            return walker.domain.of(walker.values.size(args[0].data.group))
         key = f"len(#{args[0].expr.id})"
         many = how_many(walker, key, args[0], node[2][0])
         return many or walker.domain.of(walker.domain.opaque(key, (args[0].expr,), count=True, close=True))

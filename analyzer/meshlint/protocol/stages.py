@@ -60,6 +60,8 @@ class Walk:
     """Where the second rank takes what the first one sends, by key."""
     last: Ends = (None, None)
     """The last event of each of the two."""
+    even: bool = False
+    """Whether both make as many events of the same kinds where they disagree: they meet in the wrong ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,8 @@ class Differ:
     """The settings that must be as they are for it, as text."""
     on: int = 0
     """How many settings must be on together for it."""
+    even: bool = False
+    """Whether both go on, each event meeting one that carries something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,7 @@ class _Pair:
             if first is None and second is None:
                 return Walk(self.facts(), True, keys, blanks=self.blanks(), taken=taken, last=last)
             if first is None or second is None or not self.matches(first, second):
-                return Walk(self.facts(), False, keys, (first, second), self.blanks())
+                return Walk(self.facts(), False, keys, (first, second), self.blanks(), even=self.even(first, second))
             last = first, second
             for key in (*first.keys, *second.keys):
                 keys.setdefault(key, first)
@@ -156,6 +160,12 @@ class _Pair:
                 value = evaluate(first.value, views[0])
                 for view, op in zip(views, (first, second), strict=True):
                     view.slots.update(dict.fromkeys(op.into, value))
+
+    def even(self, first: Op | None, second: Op | None) -> bool:
+        """Say whether the same events can follow on both sides, whatever their order: none is left over."""
+        if first is None or second is None or first.kind != second.kind:
+            return False
+        return self.below[first.id] == self.below[second.id]
 
     def matches(self, first: Op, second: Op) -> bool:
         """Say whether two heads are one event."""
@@ -429,7 +439,8 @@ def _where(stages: list[list[Walk]], facts: Facts) -> Differ | None:
             if next(_joint(stages[stage : stage + count], facts), None) is None:
                 failing = [w for w in stages[stage + count - 1] if not w.agrees and _fits(w, facts)]
                 last = max(failing, key=_progress, default=None)
-                return Differ(stage + count - 1, len(stages), last.heads if last is not None else (None, None))
+                heads, even = (None, None) if last is None else last.heads, any(walk.even for walk in failing)
+                return Differ(stage + count - 1, len(stages), heads, even=even)
     return None
 
 
@@ -461,7 +472,7 @@ def _never(stages: list[list[Walk]], asked: dict[Fact, Expr]) -> Differ | None:
         failing = [(stage, w) for stage, w in walks if not w.facts[fact] and w.heads[0] and key in w.heads[0].keys]
         if failing:
             stage, last = max(failing, key=lambda item: _progress(item[1]))
-            return Differ(stage, len(stages), last.heads, key)
+            return Differ(stage, len(stages), last.heads, key, even=any(walk.even for _, walk in failing))
     return None
 
 

@@ -668,7 +668,13 @@ class Verdicts:
         site = ops[0].site.frames()[0]
         layout = all(any(packed(key) for key in op.keys) for op in ops)
         sure = not differ.key and differ.on < 2
-        meets = len(ops) == 2 and ops[0].kind == ops[1].kind and not layout
+        meets = differ.even and not layout
+        if len(ops) == 2 and not layout:
+            message += (
+                " Both call as often: what is sent comes where something else is expected."
+                if meets
+                else (" One side calls more often than the other, and is left waiting.")
+            )
         return CodeFault(
             "PKD007" if layout else "COL003",
             Severity.ERROR if sure else Severity.WARNING, Confidence.HIGH if sure else Confidence.MEDIUM,

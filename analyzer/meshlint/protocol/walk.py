@@ -390,6 +390,11 @@ class Walker:
             return self.mesh_slice(data, index, text)
         if isinstance(data, Grp):
             return base
+        if isinstance(data, RanksOf) and is_number(index.expr):
+            place = index.expr
+            if isinstance(key, int) and key < 0:
+                place = self.values.arithmetic("+", self.values.size(data.group), key)
+            return self.domain.of(self.values.global_rank(data.group, place), text=text)
         if isinstance(key, str):
             expr = self.values.atom(f"batch {key!r}", Origin.CONTRACT)
             if base.expr.var:
