@@ -180,7 +180,8 @@ def _try_role(
             return
         trial.judged.append((index, role.name, chosen))
         sizes = sizes_of(config) if hits else {}
-        trial.hits += [replace(hit, sizes=sizes) for hit in hits]
+        about = {"framework": config.framework.name}
+        trial.hits += [replace(h, sizes=sizes | about | {"subject": h.verdict.subject or h.verdict.at}) for h in hits]
 
 
 def hit_of(rule: LaunchRule | LaunchChangeRule, verdict: Verdict, config: Traced) -> Hit:
@@ -197,9 +198,12 @@ SIZES = (
     "expert_model_parallel_size", "hierarchical_context_parallel_sizes", "cp_comm_type", "seq_length",
     "num_attention_heads", "num_query_groups", "num_layers", "num_moe_experts", "moe_router_topk",
     "global_batch_size", "micro_batch_size", "world_size", "expert_tensor_parallel_size",
-    "num_distributed_optimizer_instances", "pad_multiple",
+    "num_distributed_optimizer_instances", "pad_multiple", "virtual_pipeline_model_parallel_size",
+    "microbatch_group_size_per_vp_stage", "hidden_size", "sequence_parallel", "moe_token_dispatcher_type",
+    "moe_enable_deepep", "moe_flex_dispatcher_backend", "moe_shared_expert_intermediate_size",
+    "moe_expert_capacity_factor", "variable_seq_lengths", "moe_pad_expert_input_to_capacity",
 )  # fmt: skip
-"""The fields that reproducers take from a launch (`meshlint.reproduce.own`)."""
+"""The fields that reproducers take from a launch (`meshlint.reproduce.own`); what a finding is about is `subject`."""
 
 
 def sizes_of(config: EffectiveConfig) -> dict[str, Any]:
@@ -209,7 +213,7 @@ def sizes_of(config: EffectiveConfig) -> dict[str, Any]:
         with suppress(Fork, Unjudged, KeyError):
             value = config.value(name)
             data = None if value.is_unknown else value.data
-            if isinstance(data, (int, str)) and not isinstance(data, bool):
+            if isinstance(data, (int, str, float)):
                 found[name] = data
             elif isinstance(data, (tuple, list)) and all(isinstance(one, (int, str)) for one in data):
                 found[name] = list(data)

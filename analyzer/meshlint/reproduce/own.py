@@ -19,11 +19,21 @@ Sizes = Mapping[str, Any]
 MOST = 8
 """Ranks that a shrunk mesh may have."""
 
+WORD_LENGTH = 40
+"""Characters of the longest word of a setting that an arm bears."""
+
 
 def numbers(sizes: Sizes, *names: str) -> tuple[int, ...] | None:
     """Give numbers above 0 by their names; None if one is not known."""
     found = tuple(sizes.get(name) for name in names)
-    return found if all(isinstance(one, int) and one > 0 for one in found) else None  # type: ignore[return-value]
+    good = all(isinstance(one, int) and not isinstance(one, bool) and one > 0 for one in found)
+    return found if good else None  # type: ignore[return-value]
+
+
+def word(value: object) -> str:
+    """Give a setting's word where it can stand in the text of an arm as it is; "" where it cannot."""
+    plain = isinstance(value, str) and value.isascii() and len(value) <= WORD_LENGTH
+    return str(value) if plain and all(one.isalnum() or one in "_+-" for one in str(value)) else ""
 
 
 def smallest(number: int, degree: int, chunks: int = 1) -> int | None:

@@ -7,7 +7,10 @@ back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from meshlint.reproduce.case import Arm, Case, Happens, Own, fixed
+from meshlint.reproduce.own import Sizes, numbers, smallest, told
 
 PARTITION_RUNS = "the arithmetic of Transformer Engine's cut, in plain Python, with the tokens of all ranks counted"
 
@@ -39,3 +42,23 @@ def counted(lengths):
 def partition(lengths: Sequence[int], before: str = "") -> str:
     """Write an arm that cuts sequences of these lengths."""
     return f"{before}counted({list(lengths)})\n"
+
+
+def padded(name: str, says: str) -> Callable[[Sizes], Own | None]:
+    """Make what shows sequences padded to a launch's multiple, and to 2 * cp; `says` takes pad, right and ranks."""
+
+    def own(sizes: Sizes) -> Own | None:
+        found = numbers(sizes, "pad_multiple", "context_parallel_size")
+        few = None if found is None else smallest(found[0], found[1], chunks=2)
+        if found is None or few is None:
+            return None
+        pad, cp = found
+        small = pad % (2 * few)  # the same is left over of each sequence
+        told_case = says.format(pad=small, right=2 * few, ranks=few)
+        failing, right = (partition([3 * unit, unit]) for unit in (small, 2 * few))
+        arms = Arm(failing, Happens.WRONG), fixed(right)
+        case = Case(name, told_case, few, *arms, prelude=PARTITION, runs=PARTITION_RUNS)
+        words = {"pad multiple": pad, "context_parallel_size": cp}
+        return Own((case,), told(words, {"pad multiple": (pad, small), "context_parallel_size": (cp, few)}))
+
+    return own

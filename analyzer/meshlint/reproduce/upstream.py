@@ -36,6 +36,21 @@ def read(flags, connections=1):
     with contextlib.redirect_stdout(io.StringIO()):  # its table of all arguments
         return validate_args(parse_args(), {})
 '''
+WITHOUT_GPUS = """\
+if not torch.cuda.is_available():  # then what megatron-core makes on a GPU lies on the CPU
+    torch.cuda.current_device = lambda: "cpu"
+"""
+LAYER_WITHOUT_GPUS = f"""{WITHOUT_GPUS}\
+    torch.cuda.get_rng_state = lambda *device: torch.get_rng_state()
+    torch.cuda.set_rng_state = lambda state, *device: torch.set_rng_state(state)
+    torch.nn.Module.cuda = lambda self: self
+"""
+SCHEDULE_WITHOUT_GPUS = f"""{WITHOUT_GPUS}\
+    zeros, torch.cuda.synchronize = torch.zeros, lambda *device: None
+    torch.zeros = lambda *size, device=None, **more: zeros(*size, **more)
+"""
+"""Lines after which a layer of megatron-core, and its schedule, run on a machine without GPUs too."""
+
 GROUPS = """\
 from megatron.core import parallel_state
 
@@ -56,11 +71,13 @@ def groups_case(name: str, says: str, failing: str, right: str, error: str, worl
     return _case(name, says, world, GROUPS.format(words=failing), GROUPS.format(words=right), error)
 
 
-def config_case(name: str, says: str, failing: str, right: str, error: str, layers: int = 2) -> Case:
+def config_case(
+    name: str, says: str, failing: str, right: str, error: str, layers: int = 2, releases: str = ""
+) -> Case:
     """Give a case of `TransformerConfig`, with the arguments of both arms beside its smallest ones."""
     plain = f"num_layers={layers}, hidden_size=64, num_attention_heads=4"
     bad, good = (CONFIG.format(words=f"{plain}, {words}", layers=layers) for words in (failing, right))
-    return _case(name, says, 1, bad, good, error)
+    return core_case(name, says, bad, good, error, releases=releases)
 
 
 def core_case(
@@ -75,8 +92,10 @@ def core_case(
     depths: tuple[Depth, ...] = (Depth.CPU, Depth.GPU),
     runs: str = MEGATRON_RUNS,
     prelude: str = "",
+    releases: str = "",
+    fresh: bool = False,
 ) -> Case:
-    """Give a case of megatron-core's own code, with both arms as programs."""
+    """Give a case of megatron-core's own code, with both arms as programs; `releases` is a specifier of its own."""
     return Case(
         name,
         says,
@@ -85,9 +104,11 @@ def core_case(
         fixed(right),
         depths=depths,
         needs=MEGATRON_NEEDS,
+        releases={"megatron.core": releases} if releases else {},
         prelude=prelude,
         runs=runs,
         alike=True,
+        fresh=fresh,
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from meshlint.reproduce.attention import Setting, attention_cases
-from meshlint.reproduce.case import Arm, Case, Depth, Happens, Reproducer, fixed
+from meshlint.reproduce.case import Arm, Case, Depth, Happens, Own, Reproducer, fixed
+from meshlint.reproduce.own import Sizes, numbers, told
 from meshlint.reproduce.upstream import MEGATRON_NEEDS, MEGATRON_RUNS
 
 LOCAL = """\
@@ -27,29 +28,44 @@ import os
 os.environ |= {"NVTE_FUSED_ATTN": "1", "NVTE_FLASH_ATTN": "1"}
 """
 
+CASES = (
+    Case(
+        "local",
+        "megatron-core's own attention (transformer_impl local) built with cp = 2 (failing) and cp = 1 (fixed)",
+        2,
+        Arm(LOCAL.format(cp=2), Happens.CRASH, error="AssertionError"),
+        fixed(LOCAL.format(cp=1)),
+        depths=(Depth.CPU, Depth.GPU),
+        needs=MEGATRON_NEEDS,
+        alike=True,
+        runs=MEGATRON_RUNS,
+    ),
+    *attention_cases(
+        "unfused",
+        "attention_backend unfused, which switches Transformer Engine's fused and flash attention off",
+        Setting("p2p", before=SWITCHED),
+        Setting("p2p", before=BACK),
+        Happens.CRASH,
+        stand_in=False,
+        fresh=True,
+    ),
+)
+CP = "context_parallel_size"
+CLAUSES = {"transformer_impl": ("local", CASES[:1]), "attention_backend": ("unfused", CASES[1:])}
+
+
+def own(sizes: Sizes) -> Own | None:
+    """Give the case of the setting that a finding is about, the smallest of any cp above 1."""
+    found, about = numbers(sizes, CP), str(sizes.get("subject"))
+    if found is None or found[0] < 2 or about not in CLAUSES:
+        return None
+    value, cases = CLAUSES[about]
+    return Own(cases, told({CP: found[0], about: value}, {CP: (found[0], 2)}))
+
+
 REPRODUCER = Reproducer(
     "CTX006",
-    (
-        Case(
-            "local",
-            "megatron-core's own attention (transformer_impl local) built with cp = 2 (failing) and cp = 1 (fixed)",
-            2,
-            Arm(LOCAL.format(cp=2), Happens.CRASH, error="AssertionError"),
-            fixed(LOCAL.format(cp=1)),
-            depths=(Depth.CPU, Depth.GPU),
-            needs=MEGATRON_NEEDS,
-            alike=True,
-            runs=MEGATRON_RUNS,
-        ),
-        *attention_cases(
-            "unfused",
-            "attention_backend unfused, which switches Transformer Engine's fused and flash attention off",
-            Setting("p2p", before=SWITCHED),
-            Setting("p2p", before=BACK),
-            Happens.CRASH,
-            stand_in=False,
-            fresh=True,
-        ),
-    ),
+    CASES,
+    own=own,
     missing="the assertions are megatron-core's and Transformer Engine's own",
 )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from meshlint.reproduce.case import Depth, Reproducer
-from meshlint.reproduce.upstream import core_case
+from meshlint.reproduce.case import Own, Reproducer
+from meshlint.reproduce.own import Sizes, numbers, told
+from meshlint.reproduce.upstream import LAYER_WITHOUT_GPUS, core_case
+
+TP, EXPERTS = "tensor_model_parallel_size", "num_moe_experts"
 
 LAYER = """\
 from megatron.core import parallel_state
@@ -19,22 +22,31 @@ config = TransformerConfig(
 model_parallel_cuda_manual_seed(1)
 spec = get_moe_module_spec(use_te=False, num_experts=2, moe_grouped_gemm=False)
 layer = (spec(config=config) if callable(spec) else spec.module(config, submodules=spec.submodules)).cuda()
-out, _ = layer(torch.ones(4, 1, 8, device="cuda"))
+out, _ = layer(torch.ones(4, 1, 8))
 check("tokens", out.shape[0], 4)
 """
 
-REPRODUCER = Reproducer(
-    "MOE001",
-    (
-        core_case(
-            "layer",
-            "a layer of two experts in training, tp = 2, without sequence parallelism (failing) and with it (fixed)",
-            LAYER.format(on=False),
-            LAYER.format(on=True),
-            "enabling sequence parallelism",
-            world=2,
-            depths=(Depth.GPU,),
-        ),
+CASES = (
+    core_case(
+        "layer",
+        "a layer of two experts in training, tp = 2, without sequence parallelism (failing) and with it (fixed)",
+        LAYER.format(on=False),
+        LAYER.format(on=True),
+        "enabling sequence parallelism",
+        world=2,
+        prelude=LAYER_WITHOUT_GPUS,
+        fresh=True,
     ),
-    missing="the error is megatron-core's own, and the layer runs on GPUs only",
 )
+
+
+def own(sizes: Sizes) -> Own | None:
+    """Give the rule's case, the smallest of any tp above 1 and any experts."""
+    found = numbers(sizes, TP, EXPERTS)
+    if found is None or found[0] < 2 or sizes.get("sequence_parallel") is True:
+        return None
+    tp, experts = found
+    return Own(CASES, told({TP: tp, EXPERTS: experts}, {TP: (tp, 2), EXPERTS: (experts, 2)}))
+
+
+REPRODUCER = Reproducer("MOE001", CASES, own=own, missing="the error is megatron-core's own, which must be installed")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshlint.reproduce.case import Arm, Case, Happens, Reproducer, fixed
-from meshlint.reproduce.packing import PARTITION, PARTITION_RUNS
+from meshlint.reproduce.packing import PARTITION, PARTITION_RUNS, padded
 
 ARM = """\
 {first}pad = 2 * cp if cp > 1 else 1
@@ -23,5 +23,9 @@ REPRODUCER = Reproducer(
             prelude=PARTITION,
             runs=PARTITION_RUNS,
         ),
+    ),
+    own=padded(
+        "pad-of-another-cp",
+        "a pad multiple of {pad}, made before cp was set to {ranks} (failing), and the {right} that it needs (fixed)",
     ),
 )

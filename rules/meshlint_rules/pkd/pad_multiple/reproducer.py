@@ -3,27 +3,10 @@
 from __future__ import annotations
 
 from meshlint.reproduce.attention import Setting, attention_cases
-from meshlint.reproduce.case import Arm, Case, Happens, Own, Reproducer, fixed
-from meshlint.reproduce.own import Sizes, numbers, smallest, told
-from meshlint.reproduce.packing import PARTITION, PARTITION_RUNS, partition
+from meshlint.reproduce.case import Arm, Case, Happens, Reproducer, fixed
+from meshlint.reproduce.packing import PARTITION, PARTITION_RUNS, padded, partition
 
-OK = Happens.OK
 SAYS = "each packed sequence is cut into 2 * cp chunks, and the cut rounds down"
-
-
-def own(sizes: Sizes) -> Own | None:
-    """Make the case of sequences padded to a launch's multiple, and to 2 * cp."""
-    found = numbers(sizes, "pad_multiple", "context_parallel_size")
-    few = None if found is None else smallest(found[0], found[1], chunks=2)
-    if found is None or few is None:
-        return None
-    pad, cp = found
-    small = pad % (2 * few)  # the same is left over of each sequence
-    says = f"sequences padded to multiples of {small} (failing) and of {2 * few} (fixed) over {few} ranks"
-    failing, right = (Arm(partition([3 * unit, unit]), what) for unit, what in ((small, Happens.WRONG), (2 * few, OK)))
-    case = Case("tokens", says, few, failing, right, prelude=PARTITION, runs=PARTITION_RUNS)
-    words = {"pad multiple": pad, "context_parallel_size": cp}
-    return Own((case,), told(words, {"pad multiple": (pad, small), "context_parallel_size": (cp, few)}))
 
 
 REPRODUCER = Reproducer(
@@ -47,5 +30,5 @@ REPRODUCER = Reproducer(
             runs=PARTITION_RUNS,
         ),
     ),
-    own=own,
+    own=padded("tokens", "sequences padded to multiples of {pad} (failing) and of {right} (fixed) over {ranks} ranks"),
 )
