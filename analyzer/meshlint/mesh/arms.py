@@ -290,6 +290,12 @@ def _reaching(text: str, present: Sequence[int], count: int) -> tuple[str, str]:
     return tuple(text.replace(HOLE, str(list(stages))) for stages in (present, range(count)))  # type: ignore[return-value]
 
 
+def _read(name: str, names: Sequence[str]) -> str:
+    """Write what the first rank reads for a key, and the room of the others: edges of documents, or one number."""
+    edges = name == names[0] or "cu_seq" in name
+    return "layout if rank == first else [0, 0, 0]" if edges else "[5 if rank == first else 0]"
+
+
 def _named(keys: Sequence[Key]) -> list[str]:
     return list(dict.fromkeys(identifier(key.name, "key") for key in keys))
 

@@ -42,6 +42,10 @@ check("sum over all ranks", x, float(world))
 """What shows that some ranks alone made a group: their next one bears another number."""
 
 
+WRITTEN = frozenset((*OBJECTS, *PEERS, *NEW_GROUP, "all_reduce", "broadcast", "all_gather", "barrier", "reduce"))
+"""Operations that stand in the text as what they are; others as a collective that waits for the same ranks."""
+
+
 class Unwritable(Exception):  # noqa: N818 - no fault of the program
     """A protocol that has no text."""
 
@@ -92,7 +96,8 @@ class _Writer:
     def written(self, term: Node) -> str:
         """Give the text of a term."""
         self.emit(term, "", frozenset())
-        head = [f"{name} = {value}" for name, value in sorted(self.tables.items())]
+        text = "\n".join(self.lines)
+        head = [f"{name} = {value}" for name, value in sorted(self.tables.items()) if name in text]
         return "\n".join([*head, *self.lines]) + "\n" + (NEXT if self.makes else "")
 
     # -- structure -----------------------------------------------------------------------------------------------
@@ -126,9 +131,14 @@ class _Writer:
         return None
 
     def branch(self, node: Alt, indent: str, ends: frozenset[int]) -> Node | None:
-        """Write both sides of a branch to where they meet."""
+        """Write both sides of a branch to where they meet; one side alone where all ranks take it."""
         join = self.terms.joins.next(node)
         until = ends if join is None else ends | {join.shape}
+        if not node.condition.var and not self.is_blamed(node):
+            taken = self.taken(node, node.condition)
+            if len(set(map(truth, taken))) == 1:
+                self.emit(node.then if truth(taken[0]) else node.otherwise, indent, until)
+                return None if join is not None and join.shape in ends else join
         sides = []
         for side in (node.then, node.otherwise):
             before = len(self.lines)
@@ -159,7 +169,7 @@ class _Writer:
 
     def line(self, text: str, site: Site | None) -> None:
         """Add a line, with the place that it stands for."""
-        self.lines.append(text if site is None else f"{text}  # {place(site.frames()[-1].span)}")
+        self.lines.append(text if site is None else f"{text}  # {_places(site)}")
         if len(self.lines) > LINES:
             raise Unwritable
 
@@ -175,12 +185,14 @@ class _Writer:
             self.line(f"{indent}if {group} is not None:", None)
             indent += "    "
         for text in self.texts(op, group):
-            self.line(indent + text, op.site if "dist." in text and not text.startswith("check") else None)
+            self.line(indent + text, op.site if "dist." in text and not text.startswith(("check", "parts")) else None)
+            if op.kind not in WRITTEN and self.lines[-1].endswith(_places(op.site)):
+                self.lines[-1] += f": {identifier(op.kind, 'a call')}"
 
     def texts(self, op: Op, group: str) -> Iterator[str]:
         """Give the lines of a call, the last one a check of what came."""
         given = f", group={group}" if group else ""
-        number, asked = float(op.site.frames()[-1].span.line), "" if not op.handle else ", async_op=True"
+        number, asked = float(op.site.frames()[0].span.line), "" if not op.handle else ", async_op=True"
         held = "" if not op.handle else f"{_handle(op.handle)} = "
         if op.kind in NEW_GROUP:
             self.makes = True
@@ -195,7 +207,8 @@ class _Writer:
             yield f"dist.broadcast_object_list([{number}], src={self.value(op.root)}{given})"
             return
         if op.kind in OBJECTS:
-            yield f"dist.all_gather_object([None] * dist.get_world_size({group}), {number}{given})"
+            yield f"parts = [None] * dist.get_world_size({group})"
+            yield f"dist.all_gather_object(parts, {number}{given})"
             return
         if op.kind == "barrier":
             yield f"dist.barrier({given.removeprefix(', ')})"
@@ -207,7 +220,8 @@ class _Writer:
             yield f"dist.reduce(x, dst={self.value(op.root)}{given})"
             return
         elif op.kind in ("all_gather", "all_gather_into_tensor", "gather", "scatter"):
-            yield f"dist.all_gather([torch.zeros({many}) for _ in range(dist.get_world_size({group}))], x{given})"
+            yield f"parts = [torch.zeros({many}) for _ in range(dist.get_world_size({group}))]"
+            yield f"dist.all_gather(parts, x{given})"
             return
         else:
             yield f"{held}dist.all_reduce(x{given}{asked})"
@@ -229,7 +243,8 @@ class _Writer:
             return ""
         lists = [list(members) for members in dict.fromkeys(instances) if members is not None]
         if group not in self.names:
-            name = identifier(group.name or self.fault.run.mesh.axes.label(group.dims), "group")
+            name = identifier(group.name or self.fault.run.mesh.axes.label(group.dims), "its")
+            name = name.removesuffix("_group").rstrip("_") or "its"
             while f"{name}_group" in self.names.values():
                 name += "_"
             self.names[group] = f"{name}_group"
@@ -242,10 +257,13 @@ class _Writer:
         """Write a condition: by coordinates where it is plain, else by what each rank decided."""
         if self.forced and self.is_blamed(node):
             return str(bool(self.fault.forced))
+        taken = [truth(value) for value in self.taken(node, node.condition)]
         try:
-            return self.plain(node.condition)
-        except Unwritable:
-            return self.table([truth(value) for value in self.taken(node, node.condition)])
+            if taken == [truth(self.evaluated(node.condition, rank)) for rank in range(self.fault.run.mesh.world)]:
+                return self.plain(node.condition)
+        except (Unwritable, Unresolvable):
+            pass
+        return self.table(taken)
 
     def trip(self, node: Loop) -> str:
         """Write how many rounds a loop makes."""
@@ -321,7 +339,7 @@ class _Writer:
             inner = self.plain(expr.args[0])
             return {"True": "False", "False": "True"}.get(inner, f"not {_bracketed(inner)}")
         if expr.op in ("and", "or"):
-            return f" {expr.op} ".join(_bracketed(self.plain(arg)) for arg in expr.args)
+            return f" {expr.op} ".join(_bracketed(self.part(arg)) for arg in expr.args)
         if expr.op in ("==", "<", "<=", "+", "-", "*", "//", "%"):
             left, right = (self.plain(arg) for arg in expr.args)
             if expr.op == "==" and expr.args[0].op == "lit":
@@ -330,6 +348,13 @@ class _Writer:
         if expr.op == "atom" and not expr.var:
             return repr(self.decided(expr, 0))
         raise Unwritable
+
+    def part(self, expr: Expr) -> str:
+        """Write a part of a condition: what is no matter of coordinates by what it is for each rank."""
+        try:
+            return self.plain(expr)
+        except Unwritable:
+            return self.table([truth(self.evaluated(expr, rank)) for rank in range(self.fault.run.mesh.world)])
 
     def coordinate(self, mask: int) -> str:
         """Name a coordinate, and give its value for each rank at the head."""
@@ -343,6 +368,14 @@ class _Writer:
         if any(not isinstance(value, (int, list)) for value in values):
             raise Unwritable
         return str(values[0]) if all(value == values[0] for value in values) else f"{values}[rank]"
+
+
+def _places(site: Site) -> str:
+    """Name the place of a call: where it stands in the function that is judged, and where it is made in the end."""
+    first, last = site.frames()[0].span, site.frames()[-1].span
+    if first == last:
+        return place(first)
+    return f"{place(first)} ({f'line {last.line}' if last.path == first.path else place(last)})"
 
 
 def _bracketed(text: str) -> str:
