@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+
+import pytest
+
 from meshlint.protocol.facts import read
 from meshlint.protocol.link import Linker, Target
 
@@ -48,4 +52,55 @@ def test_methods_by_the_class_of_the_receiver() -> None:
 def test_a_circle_of_imports_ends() -> None:
     files = {"a.py": "from b import x\n", "b.py": "from a import x\n"}
     links = Linker({path: read(path, text) for path, text in files.items()})
-    assert links.name("a.py", "x") is None or links.name("a.py", "x") is not None
+    assert links.name("a.py", "x") == Target("library", "a.x")
+    assert links.name("b.py", "x") == Target("library", "b.x")
+
+
+NAMES = "abcde"
+FORMS = (
+    "from {0} import *", "from {0} import *", "from {0} import f{1}", "from {0} import f{1} as f{2}", "import {0}",
+    "from {0} import K{1}", "from {0} import K{1} as K{2}", "f{1} = {0}.f{2}",
+)  # fmt: skip
+
+
+def in_circles(chance: random.Random, name: str) -> str:
+    """Write a module that imports from others which import from it, and a class on top of one of theirs."""
+    others = [other for other in NAMES if other != name]
+    lines = [
+        chance.choice(FORMS).format(other, chance.choice(NAMES), chance.choice(NAMES))
+        for other in chance.sample(others, chance.randint(1, 4))
+    ]
+    lines += [f"def f{chance.choice(NAMES)}(): pass" for _ in range(chance.randint(0, 2))]
+    base = chance.choice(("", *(f"(K{other})" for other in others)))
+    lines.append(f"class K{name}{base}:\n    def m{chance.choice(NAMES)}(self): pass")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_an_answer_does_not_hang_on_what_was_asked_before(seed: int) -> None:
+    chance = random.Random(seed)
+    facts = {f"{name}.py": read(f"{name}.py", in_circles(chance, name)) for name in NAMES}
+    names = [(path, f"{kind}{name}") for path in facts for name in NAMES for kind in "fK"]
+    classes = [(path, each.index) for path in facts for each in facts[path].classes]
+    questions: list[tuple[object, ...]] = [("name", *name) for name in names]
+    questions += [("mro", key) for key in classes]
+    questions += [("method", key, f"m{name}") for key in classes for name in NAMES]
+
+    def answers() -> dict[tuple[object, ...], object]:
+        links = Linker(facts)
+        return {question: getattr(links, str(question[0]))(*question[1:]) for question in questions}
+
+    first = answers()
+    for _ in range(3):
+        chance.shuffle(questions)
+        assert answers() == first
+
+
+def test_a_long_chain_of_imports_is_cut_off_in_one_place() -> None:
+    files = {f"m{place}.py": f"from m{place + 1} import x\n" for place in range(200)}
+    facts = {path: read(path, text) for path, text in (files | {"m200.py": "def x(): pass\n"}).items()}
+    down, up = Linker(facts), Linker(facts)
+    paths = [f"m{place}.py" for place in range(200)]
+    answers = {path: down.name(path, "x") for path in paths}
+    assert {path: up.name(path, "x") for path in reversed(paths)} == answers
+    assert answers["m190.py"] == Target("def", "m200.x", "m200.py", 1)

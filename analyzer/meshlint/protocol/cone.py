@@ -92,22 +92,22 @@ class ConeLinker(Linker):
         finally:
             self._reads = reads
 
-    def name(self, path: str, name: str, hops: int = 0) -> Target | None:
+    def name(self, path: str, name: str) -> Target | None:
         """Resolve a module-level name of a file."""
-        return self.quietly(("name", path, name), lambda: Linker.name(self, path, name, hops))
+        return self.quietly(("name", path, name), lambda: Linker.name(self, path, name))
 
-    def imported(self, path: str, row: tuple[str, str, str, int], hops: int = 0) -> Target:
+    def imported(self, path: str, row: tuple[str, str, str, int]) -> Target:
         """Resolve one import row."""
-        return self.quietly(("import", path, row), lambda: Linker.imported(self, path, row, hops))
+        return self.quietly(("import", path, row), lambda: Linker.imported(self, path, row))
 
-    def attribute(self, target: Target, name: str, hops: int = 0) -> Target | None:
+    def attribute(self, target: Target, name: str) -> Target | None:
         """Resolve `target.name`."""
         asked = ("attribute", target.kind, target.name, target.path, target.index, name)
-        return self.quietly(asked, lambda: Linker.attribute(self, target, name, hops))
+        return self.quietly(asked, lambda: Linker.attribute(self, target, name))
 
-    def chain(self, path: str, node: Node, hops: int = 0) -> Target | None:
+    def chain(self, path: str, node: Node) -> Target | None:
         """Resolve a chain of names and attributes."""
-        return self.quietly(("chain", path, node), lambda: Linker.chain(self, path, node, hops))
+        return self.quietly(("chain", path, node), lambda: Linker.chain(self, path, node))
 
     def definition(self, path: str, index: int) -> Definition:
         """Give a definition by its place; a module's own body counts where it is walked."""
@@ -120,9 +120,9 @@ class ConeLinker(Linker):
         self.note("class", *key)
         return Linker.klass(self, key)
 
-    def mro(self, key: tuple[str, int], depth: int = 0) -> tuple[tuple[str, int], ...]:
+    def mro(self, key: tuple[str, int]) -> tuple[tuple[str, int], ...]:
         """Give a class and its ancestors."""
-        return self.quietly(("class", *key), lambda: Linker.mro(self, key, depth))
+        return self.quietly(("class", *key), lambda: Linker.mro(self, key))
 
     def method(self, key: tuple[str, int], name: str) -> tuple[str, int, tuple[str, int]] | None:
         """Give a method by the receiver's class."""

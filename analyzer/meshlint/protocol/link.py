@@ -2,7 +2,7 @@
 
 Everything is lazy and memoized. A target is what a name stands for: a module, a definition, a class or a module-level
 variable of a file in scope, or a name of a library that is not. Nothing is imported; names are followed through
-imports, re-exports, star imports and plain aliases (`dist = torch.distributed`), at most `MAX_HOPS` times.
+imports, re-exports, star imports and plain aliases (`dist = torch.distributed`), in circles too (see `circles`).
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Any, Literal, TypeVar
 
+from meshlint.protocol.circles import Circles
 from meshlint.protocol.facts import ClassFacts, Definition, FileFacts, Node
 from meshlint.records import dataclass
 
 T = TypeVar("T")
-
-MAX_HOPS = 12
-"""Re-exports followed for one name."""
 
 MAX_ANCESTRY = 64
 """Classes above one that are followed."""
@@ -57,12 +55,10 @@ class Linker:
     files: Mapping[str, FileFacts]
     _suffixes: dict[str, list[str]] = field(default_factory=dict)
     _tables: dict[str, dict[str, tuple[str, object]]] = field(default_factory=dict)
-    _names: dict[tuple[str, str], Target | None] = field(default_factory=dict)
-    _mros: dict[tuple[str, int], tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    _circles: Circles = field(default_factory=Circles)
     _methods: dict[str, list[tuple[str, int]]] | None = None
     _children: dict[tuple[str, int], list[tuple[str, int]]] | None = None
     _nested: dict[str, dict[str, list[tuple[int, int]]]] = field(default_factory=dict)
-    _found: dict[tuple[tuple[str, int], str], tuple[str, int, tuple[str, int]] | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Index every file under every dotted suffix of its path."""
@@ -172,43 +168,36 @@ class Linker:
         self._tables[path] = table
         return table
 
-    def name(self, path: str, name: str, hops: int = 0) -> Target | None:
+    def name(self, path: str, name: str) -> Target | None:
         """Resolve a module-level name of a file; None where the file does not bind it."""
-        key = (path, name)
-        if key in self._names:
-            return self._names[key]
-        if hops > MAX_HOPS:
-            return None
-        self._names[key] = None
-        found = self._names[key] = self._name(path, name, hops)
-        return found
+        return self._circles.answer((path, name), lambda: self._name(path, name), None)
 
-    def _name(self, path: str, name: str, hops: int) -> Target | None:
+    def _name(self, path: str, name: str) -> Target | None:
         entry = self.table(path).get(name)
         full = f"{self.module_name(path)}.{name}"
         if entry is None:
-            return self._star(path, name, hops)
+            return self._star(path, name)
         what, where = entry
         if what == "def" and isinstance(where, int):
             return Target("def", full, path, where)
         if what == "class" and isinstance(where, int):
             return Target("class", full, path, where)
         if what == "import" and isinstance(where, tuple):
-            return self.imported(path, where, hops)
+            return self.imported(path, where)
         if isinstance(where, tuple) and where[0] in ("N", "A") and where != ("N", name):
-            alias = self.chain(path, where, hops + 1)
+            alias = self.chain(path, where)
             if alias is not None:
                 return alias
         return Target("var", full, path)
 
-    def _star(self, path: str, name: str, hops: int) -> Target | None:
+    def _star(self, path: str, name: str) -> Target | None:
         if name.startswith("_"):
             return None
         for row in self.files[path].imports:
             if row[0] == "*":
                 file = self._module_of(path, row[1], row[3])
                 if file and file != path:
-                    found = self.name(file, name, hops + 1)
+                    found = self.name(file, name)
                     if found is not None:
                         return found
         return None
@@ -216,7 +205,7 @@ class Linker:
     def _module_of(self, path: str, module: str, level: int) -> str:
         return self.relative(path, level, module) if level else self.module(module, path)
 
-    def imported(self, path: str, row: tuple[str, str, str, int], hops: int = 0) -> Target:
+    def imported(self, path: str, row: tuple[str, str, str, int]) -> Target:
         """Resolve one import row as seen from a file."""
         _, module, attribute, level = row
         if level and not module:
@@ -231,7 +220,7 @@ class Linker:
         if not attribute:
             return Target("module", module, file) if file else Target("library", module)
         if file:
-            found = self.name(file, attribute, hops + 1)
+            found = self.name(file, attribute)
             if found is not None:
                 return found
         if sub:
@@ -243,12 +232,12 @@ class Linker:
             base = ".".join([*package[: max(0, len(package) - level + 1)], *([module] if module else [])])
         return Target("library", f"{base}.{attribute}" if base else attribute)
 
-    def attribute(self, target: Target, name: str, hops: int = 0) -> Target | None:
+    def attribute(self, target: Target, name: str) -> Target | None:
         """Resolve `target.name`."""
         if target.kind == "library":
             return Target("library", f"{target.name}.{name}")
         if target.kind == "module":
-            found = self.name(target.path, name, hops + 1)
+            found = self.name(target.path, name)
             if found is not None:
                 return found
             stem = target.path.removesuffix("/__init__.py")
@@ -265,15 +254,13 @@ class Linker:
                 return Target("def", f"{target.name}.{name}", method[0], method[1])
         return None
 
-    def chain(self, path: str, node: Node, hops: int = 0) -> Target | None:
+    def chain(self, path: str, node: Node) -> Target | None:
         """Resolve a chain of names and attributes at module level."""
-        if hops > MAX_HOPS:
-            return None
         if node[0] == "N":
-            return self.name(path, node[1], hops)
+            return self.name(path, node[1])
         if node[0] == "A":
-            base = self.chain(path, node[1], hops + 1)
-            return None if base is None else self.attribute(base, node[2], hops)
+            base = self.chain(path, node[1])
+            return None if base is None else self.attribute(base, node[2])
         return None
 
     # -- classes -------------------------------------------------------------------------------------------------
@@ -300,35 +287,30 @@ class Linker:
         """Give the full dotted name of a class."""
         return f"{self.module_name(key[0])}.{self.klass(key).qualname}"
 
-    def mro(self, key: tuple[str, int], depth: int = 0) -> tuple[tuple[str, int], ...]:
+    def mro(self, key: tuple[str, int]) -> tuple[tuple[str, int], ...]:
         """Give a class and its ancestors in scope, nearest first; those too far up are left out."""
-        known = self._mros.get(key)
-        if known is not None:
-            return known
-        if depth > MAX_ANCESTRY:
-            return (key,)
-        self._mros[key] = (key,)
+        return self._circles.answer(("bases", key), lambda: self._mro(key), (key,))
+
+    def _mro(self, key: tuple[str, int]) -> tuple[tuple[str, int], ...]:
         order: dict[tuple[str, int], None] = {key: None}
         for base in self.klass(key).bases:
             target = self.chain(key[0], base)
             if target is not None and target.kind == "class":
-                for ancestor in self.mro((target.path, target.index), depth + 1)[:MAX_ANCESTRY]:
+                for ancestor in self.mro((target.path, target.index))[:MAX_ANCESTRY]:
                     order.pop(ancestor, None)
                     order[ancestor] = None
-        self._mros[key] = tuple(order)
-        return self._mros[key]
+        return tuple(order)
 
     def method(self, key: tuple[str, int], name: str) -> tuple[str, int, tuple[str, int]] | None:
         """Give (path, definition, class that defines it) of a method by the receiver's class."""
-        asked = (key, name)
-        if asked not in self._found:
-            self._found[asked] = None
-            for ancestor in self.mro(key):
-                index = dict(self.klass(ancestor).methods).get(name)
-                if index is not None:
-                    self._found[asked] = (ancestor[0], index, ancestor)
-                    break
-        return self._found[asked]
+        return self._circles.answer((key, name), lambda: self._method(key, name), None)
+
+    def _method(self, key: tuple[str, int], name: str) -> tuple[str, int, tuple[str, int]] | None:
+        for ancestor in self.mro(key):
+            index = dict(self.klass(ancestor).methods).get(name)
+            if index is not None:
+                return ancestor[0], index, ancestor
+        return None
 
     def subclasses(self, key: tuple[str, int]) -> list[tuple[str, int]]:
         """Give all classes below a class, in order of place."""
