@@ -36,7 +36,7 @@ class Circles:
     def answer(self, key: Hashable, make: Callable[[], T], nothing: T) -> T:
         """Give what `make` gives; `nothing` where that would lead back here, or too deep."""
         known = self._whole.get(key)
-        if known is not None and self._depth + known[1] <= MAX_DEPTH:
+        if known is not None and self._depth + known[1] < MAX_DEPTH:
             self._deepest = max(self._deepest, self._depth + known[1])
             return known[0]  # type: ignore[return-value]
         if not self._depth and key in self._asked_first:
