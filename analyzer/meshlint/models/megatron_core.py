@@ -79,6 +79,9 @@ _GETTERS = (
           "megatron/core/pipeline_parallel/utils.py, core_v0.16.1", dims=("pp",), group=(0, "pp_group")),
     Entry(("is_pp_last_stage",), "last", "megatron/core/pipeline_parallel/utils.py, core_v0.16.1", dims=("pp",),
           group=(0, "pp_group")),
+    Entry(("is_vp_first_stage", "is_vp_last_stage"), "yes",
+          "megatron/core/pipeline_parallel/utils.py:26-45, core_v0.16.1: true with one chunk; with several each chunk "
+          "has its own round, in which other ranks call"),
     Entry(("utils.get_pg_rank", "get_pg_rank"), "rank", "megatron/core/utils.py, core_v0.16.1", dims=("world",),
           group=(0, "group")),
     Entry(("utils.get_pg_size", "get_pg_size"), "size", "megatron/core/utils.py, core_v0.16.1", dims=("world",),
