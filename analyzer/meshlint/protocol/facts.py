@@ -44,6 +44,9 @@ from meshlint.records import dataclass
 
 Node = tuple[Any, ...]
 
+MAX_TEXT = 1 << 20
+"""Characters of the longest file that is followed: its tree takes up to 400 bytes for each."""
+
 MAX_DEPTH = 64
 """Expressions and statements nested deeper are cut off; no person writes them."""
 
@@ -253,7 +256,9 @@ def _plain(facts: FileFacts) -> Node:
 
 
 def read(path: str, text: str) -> FileFacts:
-    """Read one file. A file that cannot be parsed gives facts with a `note` and nothing else."""
+    """Read one file. A file that cannot be parsed, or is too long, gives facts with a `note` and nothing else."""
+    if len(text) > MAX_TEXT:
+        return _nothing(path, f"line 1: it has {len(text):,} characters; at most {MAX_TEXT:,} are followed")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -291,18 +291,22 @@ def left_by(items: list[Item], axes: Axes, after: tuple[Group, ...] = ()) -> Ite
 
     `after` are the groups of what follows the items.
     """
-    for place, item in enumerate(items):
-        if not isinstance(item, AltItem | LoopItem | GuardItem | BlockItem):
-            continue
-        behind = (*after, *groups_of(items[place + 1 :]))
-        if isinstance(item, AltItem) and item.condition.var and item.gate.leaves:
-            side, other = (item.then, item.otherwise) if item.gate.leaves_if else (item.otherwise, item.then)
-            others = (*groups_of(other), *behind)
-            if all(any(divides(item.condition, g, axes) for g in groups) for groups in (groups_of(side), others)):
-                yield item.gate
-        inside = (*behind, *groups_of(item.body)) if isinstance(item, LoopItem) else behind
-        for inner in (item.body,) if isinstance(item, LoopItem) else _inner(item):
-            yield from left_by(inner, axes, inside)
+    behind = dict.fromkeys(after)
+    for item in reversed(items):
+        if isinstance(item, AltItem | LoopItem | GuardItem | BlockItem):
+            yield from _left_by(item, axes, tuple(behind))
+        behind.update(dict.fromkeys(groups_of([item])))
+
+
+def _left_by(item: AltItem | LoopItem | GuardItem | BlockItem, axes: Axes, behind: tuple[Group, ...]) -> Iterator[Gate]:
+    if isinstance(item, AltItem) and item.condition.var and item.gate.leaves:
+        side, other = (item.then, item.otherwise) if item.gate.leaves_if else (item.otherwise, item.then)
+        others = (*groups_of(other), *behind)
+        if all(any(divides(item.condition, g, axes) for g in groups) for groups in (groups_of(side), others)):
+            yield item.gate
+    inside = (*behind, *groups_of(item.body)) if isinstance(item, LoopItem) else behind
+    for inner in (item.body,) if isinstance(item, LoopItem) else _inner(item):
+        yield from left_by(inner, axes, inside)
 
 
 def groups_of(items: list[Item]) -> tuple[Group, ...]:

@@ -36,6 +36,7 @@ from meshlint.protocol.values import (
     Unordered,
     V,
     Work,
+    listed,
 )
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def grown(walker: Walker, base: V, name: str, node: Node) -> V:
     parts = (base.expr, *(a.expr for a in args), *(v.expr for v in kwargs.values()), *walker.frame.conditions)
     data: Any = None
     if isinstance(base.data, Seq) and name == "append" and len(base.data.items) < 32 and args:
-        data = Seq((*base.data.items, args[0]))
+        data = listed((*base.data.items, args[0]))
     expr = walker.domain.opaque(f"#{base.expr.id}.{name}@{walker.frame.path}:{node[4]}", parts, close=True)
     walker.bind(path, root_of(path), V(expr, data, walker.no, base.label, base.buf, base.text))
     return walker.domain.const(None)

@@ -6,6 +6,7 @@ group, a function, an object of a class, a list. Unknown is a value number of it
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,9 @@ MAX_PHIS = 4
 
 MAX_NULL = 400
 """The same for the condition under which a value is None, which is asked for more often than it grows."""
+
+MAX_PARTS = 512
+"""Elements kept of a list or dict, inner ones counted where they stand: a larger one is not looked into."""
 
 HOLLOW = "hollow "
 """How the keys of buffers begin that nothing has filled yet."""
@@ -112,17 +116,20 @@ class MeshOf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seq:
-    """A list, tuple or set whose elements are known."""
+    """A list, tuple or set whose elements are known; made by `listed`."""
 
     items: tuple[V, ...]
+    parts: int = 0
+    """Elements, with those of elements."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Map:
-    """A dict with constant keys; `rest` says that others may be there."""
+    """A dict with constant keys; `rest` says that others may be there; made by `mapped`."""
 
     items: tuple[tuple[Any, V], ...]
     rest: bool = False
+    parts: int = 0
 
     def get(self, key: Any) -> V | None:
         """Give the value under a key."""
@@ -211,6 +218,24 @@ class V:
         """Give what tells two arguments apart for a summary."""
         null = -1 if self.null is None else self.null.id
         return (self.expr.id, _data_key(self.data), null, self.label)
+
+
+def listed(items: Iterable[V]) -> Seq | None:
+    """Give known elements as they are; None where there are too many."""
+    held = tuple(items)
+    parts = _parts(held)
+    return Seq(held, parts) if parts <= MAX_PARTS else None
+
+
+def mapped(items: Iterable[tuple[Any, V]], rest: bool) -> Map | None:
+    """Give known keys with their values; None where there are too many."""
+    held = tuple(items)
+    parts = _parts(value for _, value in held)
+    return Map(held, rest, parts) if parts <= MAX_PARTS else None
+
+
+def _parts(items: Iterable[V]) -> int:
+    return sum(1 + (v.data.parts if isinstance(v.data, Seq | Map) else 0) for v in items)
 
 
 def _data_key(data: Any) -> Any:

@@ -7,7 +7,7 @@ it. Loop bodies are walked twice. A call of a function that can matter is summar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,7 @@ from meshlint.protocol.syntax import (
 )
 from meshlint.protocol.values import (
     HOLLOW,
+    MAX_EXPR,
     ClassKey,
     Config,
     Domain,
@@ -72,6 +73,8 @@ from meshlint.protocol.values import (
     Share,
     V,
     is_hollow,
+    listed,
+    mapped,
 )
 
 if TYPE_CHECKING:
@@ -432,9 +435,10 @@ class Walker:
         """`and`, `or`: events of later operands happen on one side only."""
         frame = self.frame
         first = self.eval(node[2][0])
-        values, parts = [first], [self.domain.truth(first)]
+        both = self.values.both if node[1] == "and" else self.values.either
+        values, so_far = [first], self.domain.truth(first)
+        decided = so_far
         for operand in node[2][1:]:
-            so_far = self.values.both(*parts) if node[1] == "and" else self.values.either(*parts)
             if so_far.op == "lit" and bool(so_far.args[0]) is (node[1] == "or"):
                 break
             outer = frame.items
@@ -446,12 +450,10 @@ class Walker:
                 line = line_of(operand) or frame.definition.line
                 outer.append(AltItem(condition, inner, [], Gate(self.site(line, 1, node[1]), "and", "", True, line)))
             values.append(value)
-            parts.append(self.domain.truth(value))
-        joined = self.values.both(*parts) if node[1] == "and" else self.values.either(*parts)
-        result = self.domain.of(self.domain.small(joined))
+            so_far = self.domain.small(both(so_far, self.domain.truth(value)))
         if node[1] == "or" and len(values) == 2:
-            return self.domain.join(parts[0], values[0], values[1])
-        return result
+            return self.domain.join(decided, values[0], values[1])
+        return self.domain.of(so_far)
 
     def e_unary(self, node: Node) -> V:
         """`not x`, `-x`."""
@@ -469,7 +471,7 @@ class Walker:
     def arithmetic(self, op: str, left: V, right: V) -> V:
         """Compute `left op right`: on the mesh where it can be, else as an unknown function."""
         if op == "+" and isinstance(left.data, Seq) and isinstance(right.data, Seq):
-            return self.domain.of(left.expr, Seq((*left.data.items, *right.data.items)))
+            return self.sequence((*left.data.items, *right.data.items))
         if op in ("+", "-", "*", "//", "%") and not left.label and not right.label:
             first, second = self.domain.numeric(left), self.domain.numeric(right)
             if is_number(first) and is_number(second):
@@ -546,7 +548,7 @@ class Walker:
         """Give `left in right`."""
         if isinstance(right.data, RanksOf) and left.expr is self.values.rank():
             return self.values.member(right.data.group)
-        if isinstance(right.data, Seq):
+        if isinstance(right.data, Seq) and len(right.data.items) <= MAX_EXPR:
             self.frame.looked_for.append((left, right.expr.id, self.line))
             return self.values.either(*(self.equal(left, item) for item in right.data.items))
         if left.expr.op == "lit" and isinstance(left.expr.args[0], str):
@@ -594,14 +596,19 @@ class Walker:
                     known_items = False
             else:
                 items.append(self.eval(element))
+        self.domain.fresh += 1
+        made = self.sequence(items)
+        return made if known_items else replace(made, data=None)
+
+    def sequence(self, items: Sequence[V]) -> V:
+        """Make a list of values: of numbers one that the mesh computes, where it is not too long."""
         exprs = tuple(v.expr for v in items)
-        if all(is_number(e) for e in exprs):
+        data = listed(items)
+        if data is not None and all(is_number(e) for e in exprs):
             expr = self.values.ranks(exprs)
         else:
             expr = self.domain.opaque("list" + ",".join(f"#{e.id}" for e in exprs[:12]), exprs)
-        self.domain.fresh += 1
-        buf = items[0].buf if len(items) == 1 else 0
-        return V(expr, Seq(tuple(items)) if known_items else None, self.no, buf=buf)
+        return V(expr, data, self.no, buf=items[0].buf if len(items) == 1 else 0)
 
     def e_dict(self, node: Node) -> V:
         """A dict display."""
@@ -624,7 +631,7 @@ class Walker:
         exprs = tuple(v.expr for _, v in items)
         return V(
             self.domain.opaque("dict" + ",".join(f"#{e.id}" for e in exprs[:12]), exprs),
-            Map(tuple(items), rest),
+            mapped(items, rest),
             self.no,
         )
 
