@@ -17,35 +17,25 @@ STAND_IN = '''\
 from math import exp, sin
 
 def parts(items, count):
-    """Cut into equal parts."""
-    size = len(items) // count
-    if size * count != len(items):
+    if len(items) % count:
         raise ValueError(f"{len(items)} cannot be cut into {count} equal parts")
-    return [items[at * size : (at + 1) * size] for at in range(count)]
+    return [items[at : at + len(items) // count] for at in range(0, len(items), len(items) // count)]
 
-def levels(sizes):
-    """Make the groups of each level, as megatron-core does: neighbours first, then every size-th rank."""
+def levels(sizes):  # the groups of each level, as megatron-core makes them: neighbours first, then every size-th rank
     made, stride = [], 1
     for size in sizes or ():
-        lists = [
-            [first + stride * at for at in range(size)]
-            for first in range(world)
-            if first // stride % size == 0
-        ]
-        made.append(groups(lists))
+        firsts = [first for first in range(world) if first // stride % size == 0]
+        made.append(groups([[first + stride * at for at in range(size)] for first in firsts]))
         stride *= size
     return made or None
 
-def everybodys(mine, group):
-    """Give what all ranks of a group bring; this rank's own where there is no group."""
-    theirs = [mine]
+def everybodys(mine, group):  # what all ranks of a group bring; this rank's own where there is no group
+    theirs = [mine] if group is None else [None] * dist.get_world_size(group)
     if group is not None:
-        theirs = [None] * dist.get_world_size(group)
         dist.all_gather_object(theirs, mine, group=group)
     return {at: value for one in theirs for at, value in one.items()}
 
-def attend(q, kv):
-    """Causal attention of queries over the keys and values of the same head: {(head, token): vector}."""
+def attend(q, kv):  # causal, over the keys and values of the same head: {(head, token): vector}
     out = {}
     for (head, token), query in q.items():
         seen = [one for at, one in kv.items() if at[0] == head and at[1] <= token]
@@ -53,25 +43,21 @@ def attend(q, kv):
         out[head, token] = [sum(w * v[d] for w, (_, v) in zip(weights, seen)) / sum(weights) for d in range(2)]
     return out
 
-def made(seed, heads, tokens):
-    return {(h, t): [2 * sin(seed + 3 * h + 7 * t + d * d) for d in range(2)] for h in range(heads) for t in tokens}
+def made(heads, tokens):  # queries, and keys with their values
+    at = [(h, t) for h in range(heads) for t in tokens]
+    q, k, v = ({(h, t): [2 * sin(seed + 3 * h + 7 * t + d * d) for d in range(2)] for h, t in at} for seed in (1, 2, 3))
+    return q, {one: (k[one], v[one]) for one in at}
 
-def measure(comm, cp_group, level_groups=None, seq=8, heads=4):
-    """Measure this rank's part of the attention against attention over the whole sequence."""
-    cp = dist.get_world_size(cp_group)
-    place = dist.get_rank(cp_group)
+def measure(comm, cp_group, level_groups=None, seq=8, heads=4):  # against attention over the whole sequence
+    cp, place = dist.get_world_size(cp_group), dist.get_rank(cp_group)
     chunks = parts(list(range(seq)), 2 * cp)
-    tokens = chunks[place] + chunks[2 * cp - 1 - place]
-    q, keys, values = made(1, heads, tokens), made(2, heads, tokens), made(3, heads, tokens)
-    kv = {at: (keys[at], values[at]) for at in keys}
+    q, kv = made(heads, chunks[place] + chunks[2 * cp - 1 - place])
+    right = attend(q, made(heads, range(seq))[1])
     a2a, p2p = {"a2a": (cp_group, None), "p2p": (None, cp_group)}.get(comm, level_groups or (None, None))
     if a2a is not None:
         share = parts(list(range(heads)), dist.get_world_size(a2a))[dist.get_rank(a2a)]
-        q = {at: one for at, one in everybodys(q, a2a).items() if at[0] in share}
-        kv = {at: one for at, one in everybodys(kv, a2a).items() if at[0] in share}
+        q, kv = ({at: one for at, one in everybodys(x, a2a).items() if at[0] in share} for x in (q, kv))
     out = everybodys(attend(q, everybodys(kv, p2p)), a2a)
-    k, v = made(2, heads, range(seq)), made(3, heads, range(seq))
-    right = attend(made(1, heads, tokens), {at: (k[at], v[at]) for at in k})
     check("attention", [x for at in right for x in out[at]], [x for at in right for x in right[at]])
 '''
 
@@ -130,9 +116,9 @@ mask|    out = core(*part, *(masks if masked else (None, AttnMaskType.no_mask)))
 fp8|    with fp8_autocast(recipe is not None, fp8_recipe=recipe or DelayedScaling()):
 fp8|        out = core(*part, None, AttnMaskType.causal)
     out.backward(towards[mine].reshape(out.shape))
-    check("output", out.flatten(), right[mine].flatten())
-    for name, x, w in zip(("dq", "dk", "dv"), part, whole):
-        check(name, x.grad.flatten(), w.grad[mine].flatten())
+    pairs = [(out, right), *((x.grad, w.grad) for x, w in zip(part, whole))]
+    for name, (x, w) in zip(("output", "dq", "dk", "dv"), pairs):
+        check(name, x.flatten(), w[mine].flatten())
 """
 
 ASKED = {
