@@ -16,7 +16,7 @@ from meshlint.mesh.choose import parts
 from meshlint.mesh.dims import Axes, Mesh, mesh_of
 from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate
 from meshlint.mesh.gate import Expr, Origin
-from meshlint.mesh.term import Alt, Exit, Loop, Nil, Node, Op, Opaque, Wait, children, walk
+from meshlint.mesh.term import Alt, Exit, Loop, Nil, Node, Op, Opaque, Site, Wait, children, walk
 from meshlint.protocol.facts import FileFacts, dotted
 from meshlint.protocol.facts import Node as Statement
 from meshlint.records import dataclass
@@ -62,6 +62,8 @@ class Walk:
     """The last event of each of the two."""
     even: bool = False
     """Whether both make as many events of the same kinds where they disagree: they meet in the wrong ones."""
+    met: frozenset[Site] = frozenset()
+    """The places of what the first rank did that the second one met."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +146,18 @@ class _Pair:
         keys: dict[str, Op] = {}
         taken: dict[str, Op] = {}
         last: Ends = (None, None)
+        met: set[Site] = set()
         while True:
             second = next(walkers[1], None)
             self.awaited = second
             first = next(walkers[0], None)
             if first is None and second is None:
-                return Walk(self.facts(), True, keys, blanks=self.blanks(), taken=taken, last=last)
+                blanks = self.blanks()
+                return Walk(self.facts(), True, keys, blanks=blanks, taken=taken, last=last, met=frozenset(met))
             if first is None or second is None or not self.matches(first, second):
                 return Walk(self.facts(), False, keys, (first, second), self.blanks(), even=self.even(first, second))
             last = first, second
+            met.add(first.site)
             for key in (*first.keys, *second.keys):
                 keys.setdefault(key, first)
                 taken.setdefault(key, second)
@@ -307,15 +312,17 @@ def _asked(script: _Script, axes: Axes, packed: Any, owner: str, off: frozenset[
     except (_Bound, Unresolvable):
         return Answer(False)
     settings = [key for key, expr in sorted(asked.items(), key=lambda item: item[0]) if _is_setting(expr)]
-    if len(settings) > SETTINGS:
-        return Answer(False)
     strict = [k for k in settings if asked[k].args[1] is Origin.CONFIG or _parameter(asked[k], owner)]
+    if len(strict) > SETTINGS:
+        return Answer(False)
     differ = _differ(stages, strict, asked)
     if differ is not None:
         return Answer(True, differ)
     never = _never(stages, asked)
     if never is not None:
         return Answer(True, never)
+    if len(settings) > SETTINGS:
+        return Answer(False)
     refused = {key for key, expr in asked.items() if str(expr.args[0]).rpartition(".")[2] in off}
     return Answer(True, None, tuple(_missing(stages, settings, packed, refused)))
 
@@ -463,17 +470,24 @@ def held(expr: Expr) -> str:
 
 
 def _never(stages: list[list[Walk]], asked: dict[Fact, Expr]) -> Differ | None:
-    """Find a key that the first rank sends if the batch holds it, and that the others never take."""
+    """Find a place where the first rank sends a key if the batch holds it, and where the others never take it."""
+    met = frozenset().union(*(w.met for found in stages for w in found))
     for fact, expr in sorted(asked.items(), key=lambda item: item[0]):
         key = held(expr)
         walks = [(stage, w) for stage, found in enumerate(stages) for w in found if fact in w.facts]
-        if not key or any(w.agrees and not w.facts[fact] for _, w in walks) or not any(w.agrees for _, w in walks):
+        if not key or not any(w.agrees for _, w in walks):
             continue
-        failing = [(stage, w) for stage, w in walks if not w.facts[fact] and w.heads[0] and key in w.heads[0].keys]
+        failing = [(stage, w) for stage, w in walks if not w.facts[fact] and _stands_at(w, key, met)]
         if failing:
             stage, last = max(failing, key=lambda item: _progress(item[1]))
             return Differ(stage, len(stages), last.heads, key, even=any(walk.even for _, walk in failing))
     return None
+
+
+def _stands_at(walk: Walk, key: str, met: frozenset[Site]) -> bool:
+    """Say whether the first rank is left in sending a key, in a place where that never meets anything."""
+    first = walk.heads[0]
+    return first is not None and key in first.keys and first.site not in met
 
 
 def _missing(stages: list[list[Walk]], settings: list[Fact], packed: Any, refused: set[Fact]) -> Iterator[Missing]:

@@ -57,6 +57,8 @@ BATCH_KEYS = frozenset(("position_ids", "attention_mask", "num_seqs", "seq_lens"
 
 PACKED = ("cu_seqlens", "max_seqlen", "packed_seq", "cu_seqlen")
 
+SIDES = ("the side that sends", "the side that receives")
+
 UNFILLED = "|unfilled"
 """How the subject ends of what is told of buffers that nothing fills: where sides differ, that is why."""
 
@@ -657,15 +659,16 @@ class Verdicts:
 
     def _differing(self, name: str, differ: Differ, ops: list[Op]) -> CodeFault:
         stage = STAGE_NAMES[differ.stages][differ.stage]
+        site = ops[0].site.frames()[0]
+        spans = [_apart(op, [o for o in ops if o is not op]) if op else None for op in differ.heads]
         sides = [
-            f"`{', '.join(op.keys)}` on line {op.site.frames()[0].span.line}" if op is not None else "nothing more"
-            for op in differ.heads
+            f"`{', '.join(op.keys)}` on {_where(span, site.span)}" if op and span else "nothing more"
+            for op, span in zip(differ.heads, spans, strict=True)
         ]
         message = (
             f"On the {stage} pipeline stage the tensor-parallel rank that sends the batch and those that receive it "
             f"disagree {_when(differ)}: the first rank comes to {sides[0]}, the others to {sides[1]}."
         )
-        site = ops[0].site.frames()[0]
         layout = all(any(packed(key) for key in op.keys) for op in ops)
         sure = not differ.key and differ.on < 2
         meets = differ.even and not layout
@@ -679,7 +682,11 @@ class Verdicts:
             "PKD007" if layout else "COL003",
             Severity.ERROR if sure else Severity.WARNING, Confidence.HIGH if sure else Confidence.MEDIUM,
             Outcome.WRONG if meets else Outcome.HANG, site.span, message,
-            tuple(Related(op.site.frames()[0].span, "where the other side stands") for op in ops[1:]),
+            tuple(
+                Related(span, f"where {who} stands")
+                for span, who in zip(spans, SIDES, strict=True)
+                if span is not None and span != site.span
+            ),
             f"{name}|{stage}|{','.join(ops[0].keys)}", name,
         )  # fmt: skip
 
@@ -866,6 +873,21 @@ def _everywhere(group: str) -> str:
 def _frame(op: Op) -> Span:
     """Give the place of an event in the function that is judged."""
     return op.site.frames()[0].span
+
+
+def _apart(op: Op, others: list[Op]) -> Span:
+    """Give the call of an event that the others do not come through: further down where they share the first."""
+    frames = op.site.frames()
+    depth = 0
+    for other in others:
+        away = other.site.frames()
+        while depth + 1 < min(len(frames), len(away)) and frames[depth].span == away[depth].span:
+            depth += 1
+    return frames[depth].span
+
+
+def _where(span: Span, near: Span) -> str:
+    return f"line {span.line}" if span.path == near.path else f"{span.path}:{span.line}"
 
 
 def _line(op: Op | None) -> Span | None:
