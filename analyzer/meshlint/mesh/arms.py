@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
+from keyword import iskeyword
 from typing import Any
 
 from meshlint.place import Span
@@ -21,6 +22,12 @@ ORDER = ("only", "first", "middle", "last")
 
 PLACES = frozenset(("rank", "first", "last", "member", "source", "group"))
 """What is asked of a group without a collective, beside its size."""
+
+TAKEN = frozenset(
+    "rank world groups check torch dist attend tokens layout stage first hidden right values group_of name element "
+    "elements x y parts sum range int float sorted loss got value place found ranks tp_group True False None".split()
+)
+"""Names that the texts have already."""
 
 HOLE = "\0"
 """Where the arms differ; no name and no place holds it."""
@@ -58,7 +65,8 @@ def place(span: Span) -> str:
 def identifier(text: str, otherwise: str) -> str:
     """Make a name for the text of a program of what may hold anything."""
     kept = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in text).strip("_")
-    return kept[:24] if kept and not kept[0].isdigit() else otherwise
+    kept = kept[:24] if kept and not kept[0].isdigit() else otherwise
+    return f"{kept}_" if iskeyword(kept) or kept in TAKEN else kept
 
 
 # -- groups ----------------------------------------------------------------------------------------------------------
@@ -274,6 +282,38 @@ def unsent(keys: Sequence[Key], stages: Sequence[str], absent: Sequence[int], en
         + _through(len(stages), 2, names[0])
     )
     return packed(2 * len(stages), *_reaching(text, present, len(stages)), prelude=ATTEND)
+
+
+def sides_apart(stage: str, sender: tuple[Step, Key] | None, receiver: tuple[Step, Key] | None) -> str:
+    """Show the rank that sends a batch and one that receives it where they come to different events on one stage."""
+    head = f"tp_group = groups([[0, 1]])  # the {stage} pipeline stage: a rank that sends, and one that receives\n"
+    names = [None if side is None else identifier(side[1].name, "key") for side in (sender, receiver)]
+    steps = [None if side is None else side[0] for side in (sender, receiver)]
+    failing = head
+    for step, name, test in zip(steps, names, ("rank == 0", "rank == 1"), strict=True):
+        if step is not None and name is not None:
+            taken = f"torch.tensor([{'1.0' if test == 'rank == 0' else '0.0'}])"
+            lines = [f"{name} = {taken}", *_one(step, name)]
+            failing += f"if {test}:\n" + "".join(f"    {line}\n" for line in lines)
+    if None not in steps and names[0] != names[1]:
+        failing += f'if rank == 1:\n    check("{names[1]}", {names[1]}, 2.0)  # which the other has, and has not sent\n'
+    step, name = next((step, name) for step, name in zip(steps, names, strict=True) if step is not None)
+    right = (
+        head
+        + f"{name} = torch.tensor([1.0 if rank == 0 else 0.0])\n"
+        + "".join(f"{x}\n" for x in _one(step, str(name)))
+    )
+    after = "loss = torch.tensor([rank + 1.0])\ndist.all_reduce(loss, group=tp_group)  # what the group does next\n"
+    after += 'check("loss", loss, 3.0)\n'
+    return packed(2, failing + after, f'{right}check("{name}", {name}, 1.0)\n{after}')
+
+
+def _one(step: Step, name: str) -> Iterator[str]:
+    """Write an event inside of tensor parallelism."""
+    if step.op in ("broadcast", "broadcast_object_list"):
+        yield f"dist.broadcast({name}, src=0, group=tp_group)  # {place(step.span)}"
+    else:
+        yield from _moved(step, ", group=tp_group", name)
 
 
 def early_none(keys: Sequence[str], left: Span) -> str:

@@ -687,7 +687,7 @@ class Verdicts:
                 for span, who in zip(spans, SIDES, strict=True)
                 if span is not None and span != site.span
             ),
-            f"{name}|{stage}|{','.join(ops[0].keys)}", name,
+            f"{name}|{stage}|{','.join(ops[0].keys)}", name, arms.sides_apart(stage, *map(_side, differ.heads)),
         )  # fmt: skip
 
     def _unsent(self, root: Root, name: str, several: list[Missing]) -> CodeFault:
@@ -888,6 +888,11 @@ def _apart(op: Op, others: list[Op]) -> Span:
 
 def _where(span: Span, near: Span) -> str:
     return f"line {span.line}" if span.path == near.path else f"{span.path}:{span.line}"
+
+
+def _side(op: Op | None) -> tuple[arms.Step, arms.Key] | None:
+    """Give what one side of a batch comes to; None for nothing more."""
+    return None if op is None else (arms.Step(op.kind, _frame(op)), arms.Key(" ".join(op.keys)))
 
 
 def _line(op: Op | None) -> Span | None:
