@@ -12,8 +12,10 @@ import click
 from meshlint.plain import clean, harmless
 
 if TYPE_CHECKING:
+    from meshlint.engine.shown import Shown
     from meshlint.reproduce.case import Case, Depth, Reproducer
     from meshlint.reproduce.run import Runner
+    from meshlint.reproduce.script import Found
     from meshlint.reproduce.verdict import Verdict
     from meshlint.rule import Rule
 
@@ -22,6 +24,8 @@ DEPTHS = ("simulate", "cpu", "gpu")
 
 @click.command()
 @click.argument("code")
+@click.option("--of", "place", metavar="PATH[:LINE]", help="Show this finding of the rule: its own calls, sizes, mesh.")
+@click.option("--tree", metavar="FOLDER", default="", help="With --of: judge this folder, and PATH as a part of it.")
 @click.option("--depth", type=click.Choice(DEPTHS), help="How to run it (default: the deepest this machine has).")
 @click.option("--case", "names", multiple=True, metavar="NAME", help="Run only this case.")
 @click.option("--nproc", type=click.IntRange(1, 4096), help="Run on this many ranks.")
@@ -32,6 +36,8 @@ DEPTHS = ("simulate", "cpu", "gpu")
 @click.option("--write", "file", type=click.Path(path_type=Path), help="Write a case as a script for torchrun instead.")
 def command(
     code: str,
+    place: str | None,
+    tree: str,
     depth: str | None,
     names: tuple[str, ...],
     nproc: int | None,
@@ -49,14 +55,40 @@ def command(
     from meshlint.reproduce.run import Runner
 
     rule, reproducer = _rule(code)
+    found = None
+    if place is not None:
+        found = _found(rule, place, tree)
+        reproducer = found.reproducer
+    elif tree:
+        raise click.UsageError("--tree goes with --of, which names the finding")
     _known(reproducer, names)
     if file is not None:
-        return _write(rule, _case(reproducer, names, depth), file)
+        return _write(rule, _case(reproducer, names, depth), file, found)
     needs = tuple(sorted({module for case in reproducer.cases for module in case.needs}))
     with Runner(python=python, timeout=float(timeout), share=share, modules=needs) as runner:
         verdict = runner.run(reproducer, _depth(runner, reproducer, depth), nproc, names)
     _print(verdict, rule, as_json)
     return 0 if verdict.shown else 1
+
+
+def _found(rule: type[Rule], place: str, tree: str) -> Shown:
+    """Find the one finding of a rule at a place, and tell by what it is shown."""
+    from meshlint.cli.common import Given, engine_options, settings_for
+    from meshlint.engine.options import UsageError
+    from meshlint.engine.reproducers import reproducer_of
+    from meshlint.engine.shown import finding_at, shown, split
+
+    paths = (tree or split(place)[0],)
+    chosen = Given(extend_select=(rule.code,), preview=True)
+    try:
+        finding = finding_at(rule.code, place, engine_options(settings_for(paths, chosen), chosen), tree)
+    except UsageError as error:
+        raise click.UsageError(str(error)) from None
+    found = shown(finding, reproducer_of(rule))
+    assert found is not None  # of a rule that has a reproducer
+    at = f"{finding.span.path}:{finding.span.line}"
+    click.echo(f"meshlint: {rule.code} at {clean(at)}, shown by {clean(found.told)}", err=True)
+    return found
 
 
 def _rule(code: str) -> tuple[type[Rule], Reproducer]:
@@ -101,10 +133,10 @@ def _depth(runner: Runner, reproducer: Reproducer, asked: str | None) -> Depth:
     return Depth(asked) if asked else runner.deepest(reproducer)
 
 
-def _write(rule: type[Rule], case: Case, file: Path) -> int:
+def _write(rule: type[Rule], case: Case, file: Path, of: Shown | None = None) -> int:
     from meshlint.reproduce.script import needed, written
 
-    text = written(case, f"{rule.code} {rule.slug}", file=file.name)
+    text = written(case, f"{rule.code} {rule.slug}", file=file.name, of=None if of is None else _place(of))
     if file.name in ("", ".."):
         raise click.UsageError(f"`{file}` cannot be written: it names no file")
     try:
@@ -115,6 +147,15 @@ def _write(rule: type[Rule], case: Case, file: Path) -> int:
     lines = f"{len(text.splitlines())} lines{f'; it needs {needs}' if needs else ''}"
     click.echo(f"meshlint: wrote {file} ({lines})", err=True)
     return 0
+
+
+def _place(shown: Shown) -> Found:
+    """Name the place of a finding and the page of its rule in a text; file names may hold anything."""
+    from meshlint.reproduce.script import Found
+
+    span = shown.finding.span
+    path = "".join(c if c.isascii() and c.isprintable() and c not in '"\\`' else "?" for c in span.path)
+    return Found(f"{path}:{span.line}", f"docs/{shown.finding.rule_url} of meshlint", shown.told if shown.own else "")
 
 
 def put(file: Path, text: str) -> None:

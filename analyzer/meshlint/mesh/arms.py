@@ -23,10 +23,12 @@ ORDER = ("only", "first", "middle", "last")
 PLACES = frozenset(("rank", "first", "last", "member", "source", "group"))
 """What is asked of a group without a collective, beside its size."""
 
-TAKEN = frozenset(
-    "rank world groups check torch dist attend tokens layout stage first hidden right values group_of name element "
-    "elements x y parts sum range int float sorted loss got value place found ranks tp_group True False None".split()
-)
+TAKEN = frozenset((
+    "rank", "world", "groups", "check", "torch", "dist", "attend", "tokens", "layout", "stage", "first",
+    "hidden", "right", "values", "group_of", "name", "element", "elements", "x", "y", "parts", "sum", "range",
+    "int", "float", "sorted", "loss", "got", "value", "place", "found", "ranks", "tp_group", "True", "False",
+    "None",
+))  # fmt: skip
 """Names that the texts have already."""
 
 HOLE = "\0"
@@ -181,8 +183,8 @@ def rank_of_a_node(call: Span, name: str) -> str:
     local = identifier(name.rpartition(".")[2], "local_rank")
     text = (
         f"{local} = {HOLE}[rank]  # LOCAL_RANK of two nodes with two processes each\n"
-        f"if {local} == rank:  # {place(call)}: whoever comes with the number of another is not awaited\n"
-        "    dist.barrier()  # init_process_group waits for the numbers of all ranks\n"
+        f"if {local} == rank:  # whoever comes with the number of another is not awaited\n"
+        f"    dist.barrier()  # {place(call)}: init_process_group waits for the numbers of all ranks\n"
     )
     runs = "the rendezvous of init_process_group as a barrier of those that come with their own number"
     return packed(4, text.replace(HOLE, "[0, 1, 0, 1]"), text.replace(HOLE, "[0, 1, 2, 3]"), runs=runs)

@@ -31,7 +31,7 @@ VERSIONED = ("megatron.core", "transformer_engine")
 TORCH = """
 rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 cuda = torch.cuda.device_count() >= world
-torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) if cuda else -1)  # which does nothing
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) if cuda else -1)  # -1 is none
 torch.set_default_device("cuda" if cuda else "cpu")
 wrong = []
 """
@@ -134,10 +134,11 @@ if __name__ == "__main__":
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The finding that a script shows: where it stands, and the page of its rule."""
+    """The finding that a script shows: where it stands, the page of its rule, and what of it the script is made of."""
 
     place: str
     page: str
+    told: str = ""
 
 
 def written(
@@ -224,7 +225,7 @@ def _head(
     if case.runs.startswith("a stand-in"):
         yield "\n" + fill(f"It runs {case.runs}.", WIDTH) + "\n"
     if of is not None:
-        yield f"\nThe rule: {of.page}\n"
+        yield "\n" + fill(f"The rule: {of.page}." + (f" Made of {of.told}." if of.told else ""), WIDTH) + "\n"
     yield '"""\n\n'
 
 
