@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
 import click
 
@@ -65,9 +65,7 @@ DIFF_MODES = ("all", "file", "context", "added")
 @click.option("--fix", is_flag=True, help="Write the safe fixes, and tell what is left.")
 @click.option("--fix-dry-run", is_flag=True, help="Print the safe fixes as a diff, and write nothing.")
 @click.option("--no-cache", is_flag=True, help="Judge everything anew.")
-@click.option(
-    "--log", type=click.File(errors="replace"), help="Say of a training log (- for stdin) which groups were built."
-)
+@click.option("--log", type=click.File("rb"), help="Say of a training log (- for stdin) which groups were built.")
 @click.option("--reproduce", is_flag=True, help="Run each finding's reproducer, and say what was seen.")
 @click.option("--reproduce-depth", type=click.Choice(["simulate", "cpu", "gpu"]), help="How to run them.")
 @click.option("--card", is_flag=True, help="Show the launch cards too, with --format full or markdown.")
@@ -258,10 +256,13 @@ def _check_target(file: Path, text: str) -> None:
         raise click.UsageError(f"{where}: `{file}` cannot be written")
 
 
-def _log(log: TextIO) -> int:
+def _log(log: BinaryIO) -> int:
     from meshlint.reproduce.log import groups_in, verdict
 
-    said, status = verdict(groups_in(log))
+    try:
+        said, status = verdict(groups_in(log))
+    except OSError as error:
+        raise click.UsageError(f"--log: `{log.name}` cannot be read: {error.strerror}") from None
     click.echo(said)
     return status
 
