@@ -82,7 +82,7 @@ def test_the_report_says_what_was_seen(meshlint: CommandLine) -> None:
 def test_a_launch_is_shown_by_its_rule(meshlint: CommandLine) -> None:
     words = ("check", "--isolated", "--no-cache", "--select", "HCP001", "--reproduce-depth", "simulate")
     run = meshlint(*words, FIXTURES / "HCP001" / "bad")
-    assert "reproduced: wrong-values at depth simulate, by the rule's own cases" in run.out
+    assert "reproduced: wrong-values at depth simulate, by its own sizes (context_parallel_size 4)" in run.out
     assert "a stand-in" in run.out
 
 
@@ -96,6 +96,13 @@ def test_a_launch_is_shown_by_its_rule(meshlint: CommandLine) -> None:
         ("PAR003", "by its own sizes (num_layers 28, pipeline_model_parallel_size 8)"),
         ("PAR004", "by its own sizes (num_attention_heads 28, tensor_model_parallel_size 8)"),
         ("PAR008", "by its own sizes (global_batch_size 16, micro_batch_size 3, data-parallel ranks 8)"),
+        ("PAR009", "crash at depth simulate, by its own sizes (context_parallel_size 0)"),
+        ("PAR011", "shrunk: pipeline_model_parallel_size 4 to 2, in groups of 4 to 2, micro-batches 6 to 3"),
+        ("CTX010", "ok at depth simulate, by its own sizes (context_parallel_size 1, cp_comm_type a2a)"),
+        ("HCP007", "ok at depth simulate, by its own sizes (levels [2, 2], cp_comm_type p2p)"),
+        ("PKD006", "by its own sizes (context_parallel_size 4), shrunk: context_parallel_size 4 to 2"),
+        ("PKD008", "by its own sizes (pad multiple 4, context_parallel_size 4)"),
+        ("PKD009", "crash at depth simulate, by its own sizes (context_parallel_size 4)"),
     ],
 )
 def test_a_launch_is_shown_by_its_own_sizes(code: str, says: str) -> None:
@@ -103,3 +110,21 @@ def test_a_launch_is_shown_by_its_own_sizes(code: str, says: str) -> None:
     found = {one.reproducer for one in reproduced(report, Depth.SIMULATE)}
     assert any(says in one for one in found), sorted(found)
     assert not any("not shown" in one for one in found)
+
+
+@pytest.mark.parametrize(
+    ("code", "outcome", "says"),
+    [
+        ("HCP001", "crash-start", "the launch itself is stopped by a check, which this case does without"),
+        ("OVL001", "crash-start", "crash at depth simulate, by the rule's own cases, since the overlap depends on"),
+        ("OVL001", "ignored", "wrong-values at depth simulate, by the rule's own cases"),
+        ("FRW004", "crash-start", "crash at depth simulate, by the rule's own cases, since a name is known or not"),
+        ("FRW004", "ignored", "wrong-values at depth simulate"),
+        ("RCP001", "crash-start", "not run: RCP001 has no case at this depth (it has cpu, gpu)"),
+        ("PAR003", "wrong", "wrong-values at depth simulate, by its own sizes (num_layers 28"),
+    ],
+)
+def test_what_is_run_ends_as_the_finding_states_or_says_otherwise(code: str, outcome: str, says: str) -> None:
+    report = check([str(FIXTURES / code / "bad")], Options(cache=False, select=(code,), preview=True, cwd=FIXTURES))
+    found = {one.reproducer for one in reproduced(report, Depth.SIMULATE) if one.outcome.value == outcome}
+    assert any(says in one for one in found), sorted(found)

@@ -75,6 +75,9 @@ def test_few_ranks_are_left_over_as_many_are(ranks: int, product: int) -> None:
 
 JOB = {"tensor_model_parallel_size": 4, "pipeline_model_parallel_size": 2, "context_parallel_size": 2}
 CP, LEVELS = "context_parallel_size", "hierarchical_context_parallel_sizes"
+PP, VPP = "pipeline_model_parallel_size", "virtual_pipeline_model_parallel_size"
+GROUP, TYPE = "microbatch_group_size_per_vp_stage", "moe_token_dispatcher_type"
+STEP = {"world_size": 16, **dict.fromkeys(("tensor_model_parallel_size", CP, "micro_batch_size"), 1), PP: 8}
 
 
 @pytest.mark.parametrize(
@@ -99,6 +102,24 @@ CP, LEVELS = "context_parallel_size", "hierarchical_context_parallel_sizes"
         ("PKD005", {"pad_multiple": 4, CP: 4}, "context_parallel_size 4)"),
         ("PKD005", {"pad_multiple": 66, CP: 8}, "pad multiple 66 to 2, context_parallel_size 8 to 2"),
         ("PKD002", {CP: 8}, "context_parallel_size 8 to 2"),
+        ("PKD008", {"pad_multiple": 4, CP: 4}, "(pad multiple 4, context_parallel_size 4)"),
+        ("PKD009", {CP: 16}, "(context_parallel_size 16)"),
+        ("PAR005", {"tensor_model_parallel_size": 1, "sequence_parallel": True}, "sequence_parallel on)"),
+        ("PAR007", {PP: 1, VPP: 4}, "virtual_pipeline_model_parallel_size 4 to 2"),
+        ("PAR007", {PP: 2, VPP: 4, "framework": "megatron-lm"}, "(pipeline_model_parallel_size 2, virtual"),
+        ("PAR009", {"subject": PP, PP: 0}, "(pipeline_model_parallel_size 0)"),
+        ("PAR009", {"subject": PP, PP: -1}, "(pipeline_model_parallel_size -1)"),
+        ("PAR009", {"subject": "hidden_size", "hidden_size": -4096}, "hidden_size -4096 to -64"),
+        ("PAR009", {"subject": "global_batch_size", "global_batch_size": 0}, "(global_batch_size 0)"),
+        ("PAR011", {**STEP, "global_batch_size": 20}, "8 to 2, in groups of 8 to 2, micro-batches 10 to 3"),
+        ("PAR011", {**STEP, "global_batch_size": 8}, "8 to 2, in groups of 8 to 2, micro-batches 4 to 1"),
+        ("PAR011", {**STEP, "global_batch_size": 16, GROUP: 4}, "8 to 2, in groups of 4 to 1, micro-batches 8 to 1"),
+        ("MOE001", {"tensor_model_parallel_size": 8, "num_moe_experts": 64}, "8 to 2, num_moe_experts 64 to 2"),
+        ("MOE004", {"subject": "moe_enable_deepep", "num_moe_experts": 64}, "num_moe_experts 64 to 4"),
+        ("MOE004", {"subject": TYPE, TYPE: "ring", "num_moe_experts": 8}, "moe_token_dispatcher_type ring, about"),
+        ("CTX002", {CP: 8, "subject": "A2A"}, "cp_comm_type A2A), shrunk: context_parallel_size 8 to 2"),
+        ("CTX006", {CP: 8, "subject": "transformer_impl"}, "transformer_impl local), shrunk: context_parallel_size 8"),
+        ("CTX010", {"cp_comm_type": ["all_gather"]}, "cp_comm_type all_gather)"),
     ],
 )
 def test_a_launch_s_own_sizes_are_shrunk_and_shown(code: str, sizes: dict[str, object], told: str) -> None:
@@ -113,6 +134,22 @@ def test_a_launch_s_own_sizes_are_shrunk_and_shown(code: str, sizes: dict[str, o
         with Runner() as runner:
             verdict = runner.run(Reproducer(code, made.cases), Depth.SIMULATE)
         assert verdict.shown, "\n".join(text(verdict, ""))
+
+
+CODE_SIDE = ("COL", "GRP")
+
+
+def test_every_rule_of_launches_runs_their_sizes_or_says_why_not() -> None:
+    launched = {code: made for code, made in FOUND.items() if not code.startswith(CODE_SIDE)}
+    shown_by_skeletons = {"PKD001", "PKD007"}
+    assert [c for c, made in launched.items() if bool(made.own) is bool(made.sizeless)] == sorted(shown_by_skeletons)
+
+
+@pytest.mark.parametrize("word", ['p2p"); raise SystemExit', "a b", "\u0430", "x" * 41, "a'b", ["p2p"]])
+def test_a_word_that_would_not_stand_in_an_arm_makes_no_case(word: object) -> None:
+    makes = [made.own for code, made in FOUND.items() if code in ("CTX002", "MOE004") and made.own is not None]
+    assert [make({CP: 8, "subject": TYPE, TYPE: word, "num_moe_experts": 8}) for make in makes[1:]] == [None]
+    assert makes[0]({CP: 8, "subject": word}) is None
 
 
 @pytest.mark.parametrize("code", sorted(code for code, made in FOUND.items() if made.own is not None))

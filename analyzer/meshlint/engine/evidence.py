@@ -15,7 +15,7 @@ from meshlint.engine.reproducers import reproducer_of
 from meshlint.engine.ruleset import load
 from meshlint.finding import Finding, Outcome, Report
 from meshlint.records import dataclass
-from meshlint.reproduce.case import Arm, Case, Depth, Happens, Own, Reproducer, fixed
+from meshlint.reproduce.case import Arm, Case, Depth, Happens, Reproducer, fixed
 from meshlint.reproduce.run import Runner
 from meshlint.reproduce.verdict import ArmVerdict, CaseVerdict, Verdict
 
@@ -29,6 +29,18 @@ FAILS: dict[Outcome, tuple[Happens, ...]] = {
 }
 """What counts as the failure that a finding of the code side states."""
 
+STOPS = (Happens.CRASH, Happens.MISMATCH)
+SHOWS: dict[Outcome, tuple[Happens, ...]] = {
+    Outcome.HANG: (Happens.HANG, Happens.MISMATCH),
+    Outcome.CRASH_START: STOPS,
+    Outcome.CRASH_LATE: STOPS,
+    Outcome.WRONG: (Happens.WRONG,),
+    Outcome.IGNORED: (Happens.OK, Happens.WRONG),
+    Outcome.SLOW: (Happens.OK,),
+    Outcome.NONE: (Happens.OK,),
+}
+"""What of a rule's cases shows the very outcome that a finding states."""
+
 
 @dataclass(slots=True)
 class Evidence:
@@ -37,7 +49,7 @@ class Evidence:
     runner: Runner
     depth: Depth | None = None
     tick: Callable[[int, int, str], None] | None = None
-    by_rule: dict[str, str] = field(default_factory=dict)
+    by_rule: dict[str, Verdict] = field(default_factory=dict)
 
     def of(self, report: Report) -> Report:
         """Give the report with what was seen of every finding that is shown."""
@@ -53,27 +65,32 @@ class Evidence:
         if finding.skeleton:
             return self.own(finding)
         reproducer = self.reproducer(finding.code)
-        own = reproducer.own(finding.sizes) if reproducer is not None and reproducer.own is not None else None
-        if own is not None:
-            assert reproducer is not None
-            return self.sized(reproducer, own)
-        if finding.code not in self.by_rule:
-            self.by_rule[finding.code] = self.of_rule(reproducer)
-        return self.by_rule[finding.code]
+        if reproducer is None:
+            return ""
+        own = None if reproducer.own is None else reproducer.own(finding.sizes)
+        what = f"the rule's own cases{_unsized(reproducer)}" if own is None else own.told
+        verdict = self.run(reproducer, reproducer.cases if own is None else own.cases, what, finding.outcome)
+        return _of_rule(verdict, what, finding.outcome)
 
     def reproducer(self, code: str) -> Reproducer | None:
         """Give the reproducer of a rule."""
         rule = next((rule for rule in load() if rule.code == code), None)
         return None if rule is None else reproducer_of(rule)
 
-    def sized(self, of: Reproducer, own: Own) -> str:
-        """Run the cases that were made of a finding's own sizes; alike launches are run once."""
-        key = f"{of.code} {own.told}"
+    def run(self, of: Reproducer, cases: tuple[Case, ...], what: str, outcome: Outcome) -> Verdict:
+        """Run those cases that end as a finding states; of its own sizes the others where those cannot be run."""
+        key = f"{of.code} {outcome.value} {what}"
         if key not in self.by_rule:
-            reproducer = Reproducer(of.code, own.cases, of.missing)
-            verdict = self.runner.run(reproducer, self.depth_of(reproducer))
-            self.by_rule[key] = _of_rule(verdict, own.told)
+            alike = _alike(cases, outcome)
+            tries = (alike, cases) if cases is not of.cases and alike != cases else (alike,)
+            verdicts = (self.ran(replace(of, cases=one)) for one in tries)
+            first = next(verdicts)
+            self.by_rule[key] = next(verdicts, first) if not first.cases else first
         return self.by_rule[key]
+
+    def ran(self, reproducer: Reproducer) -> Verdict:
+        """Run all cases of a reproducer."""
+        return self.runner.run(reproducer, self.depth_of(reproducer))
 
     def own(self, finding: Finding) -> str:
         """Run a finding's own protocol."""
@@ -84,13 +101,6 @@ class Evidence:
         if not verdict.cases:
             return f"not run at depth {verdict.depth.value}: {verdict.why}"
         return _own(verdict, verdict.cases[0])
-
-    def of_rule(self, reproducer: Reproducer | None) -> str:
-        """Run a rule's own cases."""
-        if reproducer is None:
-            return ""
-        verdict = self.runner.run(reproducer, self.depth_of(reproducer))
-        return _of_rule(verdict, "the rule's own cases")
 
     def depth_of(self, reproducer: Reproducer) -> Depth:
         """Give the depth to run at."""
@@ -127,18 +137,44 @@ def _own(verdict: Verdict, case: CaseVerdict) -> str:
     return f"{failing.happened.value} {where}{runs}{seen}; ok once its ranks do alike"
 
 
-def _of_rule(verdict: Verdict, what: str) -> str:
+def _alike(cases: tuple[Case, ...], outcome: Outcome) -> tuple[Case, ...]:
+    """Give the cases that fail as a finding states, at some depth; all of them where none does."""
+    like = SHOWS.get(outcome, ())
+    return tuple(case for case in cases if any(case.failing.at(depth) in like for depth in case.depths)) or cases
+
+
+def _unsized(reproducer: Reproducer) -> str:
+    """Say why a finding's own sizes were not run."""
+    if reproducer.own is not None:
+        return ", since what is known of this launch does not make its own"
+    return f", since {reproducer.sizeless}" if reproducer.sizeless else ""
+
+
+def _of_rule(verdict: Verdict, what: str, outcome: Outcome) -> str:
     command = f"`meshlint reproduce {verdict.code}`"
     if not verdict.cases:
         return f"not run: {verdict.why}"
     if not verdict.shown:
         return f"not shown at depth {verdict.depth.value} by {what}; see {command}"
-    first = verdict.cases[0]
+    like = SHOWS.get(outcome, ())
+    first = next((case for case in verdict.cases if case.arms[0].happened in like), verdict.cases[0])
     happened = first.arms[0].happened
     assert happened is not None
     seen = _waits(first.case, first.arms[0]) or _errors(first.arms[0], first.case.tolerance)
     runs = f", which run {first.case.runs}" if first.case.runs else ""
-    return f"{happened.value} at depth {verdict.depth.value}, by {what}{runs}{seen} ({command})"
+    but = "" if happened in like else f"; {_otherwise(outcome, happened)}"
+    return f"{happened.value} at depth {verdict.depth.value}, by {what}{runs}{seen}{but} ({command})"
+
+
+def _otherwise(outcome: Outcome, happened: Happens) -> str:
+    """Say how the launch itself ends, where a case shows another outcome than the finding states."""
+    if outcome in (Outcome.CRASH_START, Outcome.CRASH_LATE):
+        return "the launch itself is stopped by a check, which this case does without"
+    if outcome is Outcome.HANG:
+        return "the launch itself waits"
+    if happened in STOPS:
+        return "the launch itself does not meet the check that stops this case"
+    return f"the finding states `{outcome.value}`"
 
 
 def _waits(case: Case, arm: ArmVerdict) -> str:

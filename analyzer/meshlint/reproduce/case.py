@@ -112,6 +112,8 @@ class Reproducer:
     """Why there is no case at some depths, in a sentence."""
     own: Callable[[Mapping[str, Any]], Own | None] | None = None
     """Makes the cases of one finding from the sizes of its launch (`Finding.sizes`); None where they do not suffice."""
+    sizeless: str = ""
+    """Why there is no `own`: the rest of a sentence that begins with "since"."""
 
     def depths(self) -> tuple[Depth, ...]:
         """Give the depths that have a case, shallow first."""

@@ -27,4 +27,5 @@ REPRODUCER = Reproducer(
             runs="PyYAML's own loader",
         ),
     ),
+    sizeless="which of two values counts does not depend on any size",
 )

@@ -35,4 +35,5 @@ REPRODUCER = Reproducer(
             "how Megatron-LM's arguments become a config, extracted (arguments.py:1348 at core_v0.16.1)",
         ),
     ),
+    sizeless="a switch that is off is off at any size",
 )

@@ -46,4 +46,5 @@ REPRODUCER = Reproducer(
             "verl's merge and megatron-core's choice of group, extracted (transformer_engine.py:1228 at core_v0.16.1)",
         ),
     ),
+    sizeless="an override that contradicts is taken alike at any size",
 )

@@ -50,4 +50,5 @@ REPRODUCER = Reproducer(
             f"verl's choice, extracted ({MERGE})",
         ),
     ),
+    sizeless="groups that exist are kept at any size",
 )

@@ -55,4 +55,5 @@ REPRODUCER = Reproducer(
             "Python's own attributes, as Megatron-Bridge's configs take them",
         ),
     ),
+    sizeless="a name is known or not at any size",
 )

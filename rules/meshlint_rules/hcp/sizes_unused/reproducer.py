@@ -11,7 +11,8 @@ from meshlint.reproduce.own import Sizes, levels_alike, listed, told
 
 def own(sizes: Sizes) -> Own | None:
     """Make the case of a launch's exchange beside its levels."""
-    levels, comm = listed(sizes), sizes.get("cp_comm_type")
+    levels, written = listed(sizes), sizes.get("cp_comm_type")
+    comm = written[0] if isinstance(written, list) and len(written) == 1 else written
     small = levels_alike(levels) if len(levels) == 2 else None
     if small is None or comm not in ("p2p", "a2a"):
         return None

@@ -27,4 +27,5 @@ REPRODUCER = Reproducer(
         ),
     ),
     missing="the wait is that of torch's own store",
+    sizeless="a rendezvous waits for whoever does not come, at any count",
 )

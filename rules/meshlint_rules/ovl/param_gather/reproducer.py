@@ -87,4 +87,5 @@ REPRODUCER = Reproducer(
             "the condition of megatron-core's hooks, extracted (distributed_data_parallel.py:348 at core_v0.16.1)",
         ),
     ),
+    sizeless="the overlap depends on its switches and not on any size",
 )

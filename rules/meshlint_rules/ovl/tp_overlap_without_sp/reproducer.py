@@ -77,4 +77,5 @@ REPRODUCER = Reproducer(
             "the condition of Transformer Engine's layers, extracted (Linear.__init__ at v2.8)",
         ),
     ),
+    sizeless="the overlap depends on its switches and not on any size",
 )

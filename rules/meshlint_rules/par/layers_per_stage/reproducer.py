@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from meshlint.reproduce.case import Case, Reproducer
-from meshlint.reproduce.own import divided
+from meshlint.reproduce.case import Case, Own, Reproducer
+from meshlint.reproduce.own import Sizes, divided
 from meshlint.reproduce.upstream import core_case, extracted_case
+
+PP = "pipeline_model_parallel_size"
 
 BUILT = """\
 from megatron.core import parallel_state
@@ -45,6 +47,12 @@ def _staged(text: str, stages: int) -> str:
     return text.replace("{layers} / 2", f"{{layers}} / {stages}").replace("{layers}, 2", f"{{layers}}, {stages}")
 
 
+def own(sizes: Sizes) -> Own | None:
+    """Make the cases of a launch's layers and stages, where a finding is about these two alone."""
+    about = sizes.get("subject", PP)
+    return divided("num_layers", PP, of)(sizes) if about in (PP, "num_layers") else None
+
+
 REPRODUCER = Reproducer(
     "PAR003",
     (
@@ -65,5 +73,5 @@ REPRODUCER = Reproducer(
             world=2,
         ),
     ),
-    own=divided("num_layers", "pipeline_model_parallel_size", of),
+    own=own,
 )

@@ -33,4 +33,5 @@ REPRODUCER = Reproducer(
             error="one connection",
         ),
     ),
+    sizeless="the variable is checked alike at any size",
 )

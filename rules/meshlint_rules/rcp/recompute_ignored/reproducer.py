@@ -48,4 +48,5 @@ REPRODUCER = Reproducer(
             error="recompute_num_layers must be None",
         ),
     ),
+    sizeless="which layers are recomputed is chosen alike at any number of them",
 )
