@@ -150,7 +150,7 @@ def _stamp(tree: Tree, path: str) -> Stamp | None:
     if path in tree.replaced:
         return None if tree.replaced[path] is None else (0, 0, 0, 0)
     try:
-        found = tree.locate(path).stat()
+        found = tree.stat(path)
     except (OSError, ValueError, Unreadable):
         return None
     return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)

@@ -70,6 +70,10 @@ class Tree:
     """What was read, by the path as asked: every surface asks for every file."""
     _places: dict[str, Path | str] = field(default_factory=dict)
     _folders: dict[str, str] = field(default_factory=dict)
+    _held: dict[str, bool] = field(default_factory=dict)
+    """Whether a folder lies in a readable root."""
+    _stats: dict[str, os.stat_result] = field(default_factory=dict)
+    """What is known of files that are no links, from when they were found."""
     _noted: set[str] = field(default_factory=set)
 
     def admit(self, folder: Path) -> None:
@@ -79,6 +83,7 @@ class Tree:
             self.roots = (*self.roots, real)
             self._texts = {file: text for file, text in self._texts.items() if isinstance(text, Text)}
             self._places.clear()
+            self._held.clear()
 
     def note(self, folder: str | Path) -> None:
         """Note that a folder or a file was looked at without being read: what a run says depends on what is in it."""
@@ -117,7 +122,15 @@ class Tree:
             return _NO_PATH
         if real is None:
             return _NO_PATH
-        return Path(real) if any(_holds(str(root), real) for root in self.roots) else _OUTSIDE
+        return Path(real) if self._readable(real) else _OUTSIDE
+
+    def _readable(self, real: str) -> bool:
+        """Say whether a file lies in a readable root: as its folder does, or is one itself."""
+        folder = os.path.dirname(real)
+        known = self._held.get(folder)
+        if known is None:
+            known = self._held[folder] = any(_holds(str(root), folder) for root in self.roots)
+        return known or any(_holds(str(root), real) for root in self.roots)
 
     def _real(self, text: str) -> str | None:
         """Resolve links, None where they lead in a circle; the folders of a tree are few, so each is resolved once."""
@@ -128,7 +141,19 @@ class Tree:
         if known is None:
             known = self._folders[folder] = os.path.realpath(folder)
         real = os.path.join(known, name)
-        return _resolved(real) if os.path.islink(real) else real
+        try:
+            found = os.lstat(real)
+        except (OSError, ValueError):
+            return real
+        if stat.S_ISLNK(found.st_mode):
+            return _resolved(real)
+        self._stats[real] = found
+        return real
+
+    def stat(self, path: str | Path) -> os.stat_result:
+        """Give what is known of a file, as it was when it was found; raises Unreadable and OSError."""
+        file = str(self.locate(path))
+        return self._stats.get(file) or os.stat(file)
 
     def looked(self) -> frozenset[str]:
         """Give every path that was looked at, as shown, found or not."""
