@@ -5,6 +5,7 @@
 The first checkout is measured in full. The code side is measured besides on a quarter and a half of its folders and on
 all checkouts together, as copies in a folder of their own, in which one file is changed for each run. Each row is the
 best of N runs: wall and CPU seconds of the process and its children, and the largest resident set of one process.
+Python keeps what it compiles, as it does where meshlint is installed, whatever PYTHONDONTWRITEBYTECODE says here.
 """
 
 from __future__ import annotations
@@ -63,9 +64,15 @@ def best(words: list[str], environment: dict[str, str], repeat: int) -> Cost:
     return Cost(min(c.wall for c in costs), min(c.cpu for c in costs), min(c.peak for c in costs))
 
 
+def surroundings(cache: str) -> dict[str, str]:
+    """Give the variables under which everything is measured."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "XDG_CACHE_HOME": cache}
+
+
 def rows(checkout: Path, cache: str, repeat: int) -> list[tuple[str, Cost]]:
     """Measure everything."""
-    environment = {**os.environ, "XDG_CACHE_HOME": cache, "RUFF_NO_CACHE": "true"}
+    environment = {**surroundings(cache), "RUFF_NO_CACHE": "true"}
     check = [sys.executable, "-m", "meshlint", "check"]
     cold = [*check, "--no-cache", *CONFIG, str(checkout)]
     warm = [*check, *CONFIG, str(checkout)]
@@ -108,7 +115,7 @@ def copied(checkouts: list[Path], share: int, place: Path) -> Path:
 
 def growth(checkouts: list[Path], cache: str, repeat: int) -> list[tuple[str, Cost]]:
     """Measure the code side, and a bare `ast.parse`, on parts of a tree and on several trees together."""
-    environment = {**os.environ, "XDG_CACHE_HOME": cache}
+    environment = surroundings(cache)
     check = [sys.executable, "-m", "meshlint", "check", *CODE]
     sets = [("a quarter", checkouts[:1], 4), ("a half", checkouts[:1], 2), ("the whole", checkouts[:1], 1)]
     if len(checkouts) > 1:
