@@ -26,7 +26,8 @@ def divides(condition: Expr, group: Group, axes: Axes) -> bool:
     if not condition.var:
         return False
     if group.unknown:
-        return condition.local or shows_apart(condition) or names(condition, group)
+        alone = group.of_program and of_rank_alone(condition)
+        return condition.local or shows_apart(condition) or names(condition, group) or alone
     if group.lists is not None:
         return True
     return axes.overlap(condition.var, group.dims) is not Overlap.NONE
@@ -35,6 +36,12 @@ def divides(condition: Expr, group: Group, axes: Axes) -> bool:
 def names(condition: Expr, group: Group) -> bool:
     """Say whether a condition asks for the place in one group: all that can be said to divide an unknown one."""
     return any(part.op in ("grank", "global") and group.may_equal(part.args[0]) for part in parts((condition,)))
+
+
+def of_rank_alone(condition: Expr) -> bool:
+    """Say whether a condition asks for the rank in the job, and for no place in a group."""
+    asked = [part for part in parts((condition,)) if part.op in ("rank", "coord", "grank", "global")]
+    return bool(asked) and all(part.op == "rank" or (part.op == "coord" and part.args[0] == ALL) for part in asked)
 
 
 def weakly(condition: Expr, group: Group, axes: Axes) -> bool:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from meshlint.mesh.gate import Expr
 
 
+TENSOR = ":mesh of "
+"""How the identity of the ranks begins that share a tensor."""
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """A partition of (some of) the ranks.
@@ -54,6 +58,11 @@ class Group:
     def unknown(self) -> bool:
         """Say whether nothing but the identity is known: not over which dims, nor how it lies to other groups."""
         return self.dims != ALL and bool(self.dims & UNKNOWN)
+
+    @property
+    def of_program(self) -> bool:
+        """Say whether all members surely run this program, though no more is known: the ranks that share a tensor."""
+        return self.unknown and self.identity.startswith(TENSOR)
 
     def may_equal(self, other: Group) -> bool:
         """Say whether both may be one communicator: equal partition, and no two known identities that differ."""

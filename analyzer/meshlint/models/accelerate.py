@@ -9,10 +9,12 @@ _OPS = "accelerate v1.10, src/accelerate/utils/operations.py"
 _HOLDERS = (
     "accelerator",
     "Accelerator",
+    "Accelerator()",
     "state",
     "PartialState",
     "PartialState()",
     "AcceleratorState",
+    "AcceleratorState()",
     "distributed_state",
 )
 

@@ -13,7 +13,8 @@ ENTRIES = (
     Entry(("init_device_mesh",), "mesh", _MESH, dims=("world",), op="init_device_mesh", creates=True),
     Entry(("DeviceMesh.from_group",), "mesh", _MESH),
     Entry(("optimizer.state", "optim.state"), "unordered", _STATES, attribute=True),
-    Entry(("full_tensor",), "op", _DTENSOR, op="full_tensor", effect="returns", composite=True, weak=True),
+    Entry(("full_tensor",), "op", _DTENSOR, op="full_tensor", effect="returns", composite=True, weak=True,
+          place="receiver"),
     Entry(("distribute_tensor", "distribute_module"), "op", _DTENSOR, op="distribute_tensor", composite=True,
           weak=True),
     Entry(

@@ -44,7 +44,8 @@ class Entry:
     `op` names the event; `root` the source argument and `root_is` what it counts in; `payload` the argument that
     carries the data; `agree` arguments whose values must agree between ranks. `composite` marks an event that stands
     for many. `off` is a keyword that, if true, leaves no event. `differs` marks a local value that is sure to differ
-    somewhere. `source` says where this can be checked.
+    somewhere. An event whose `place` is `receiver` is one of the ranks that share the tensor it is called on. `source`
+    says where this can be checked.
     """
 
     names: tuple[str, ...]

@@ -26,6 +26,13 @@ MESH_DIMS: tuple[tuple[str, tuple[str, ...]], ...] = (
 GLOBAL_RANK = ("rank", "global_rank", "world_rank", "process_index", "global_rank_id")
 LOCAL_RANK = ("local_rank", "local_process_index")
 
+ENVIRON: tuple[tuple[str, str], ...] = (
+    ("RANK", "rank"), ("WORLD_SIZE", "size"), ("LOCAL_RANK", "local"),
+    ("SLURM_PROCID", "rank"), ("SLURM_NTASKS", "size"), ("SLURM_LOCALID", "local"),
+    ("OMPI_COMM_WORLD_RANK", "rank"), ("OMPI_COMM_WORLD_SIZE", "size"), ("OMPI_COMM_WORLD_LOCAL_RANK", "local"),
+)  # fmt: skip
+"""What launchers put into the environment. Source: the manuals of torchrun (2.9), Slurm's srun and Open MPI."""
+
 
 def is_group(name: str) -> bool:
     """Say whether a name is that of a process group."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from meshlint.mesh.dims import ALL
+from meshlint.mesh.dims import ALL, leaf_of
 from meshlint.mesh.gate import Expr, Origin
-from meshlint.mesh.group import WORLD, Group
+from meshlint.mesh.group import TENSOR, WORLD, Group
 from meshlint.mesh.term import Gate, Site
 from meshlint.models.entry import Entry
 from meshlint.protocol.apart import written_later
@@ -64,6 +64,8 @@ def apply_model(walker: Walker, entry: Entry, args: list[V], kwargs: dict[str, V
     values = walker.values
     kind = entry.kind
     if kind == "op":
+        if group is None and entry.place == "receiver":
+            group = mesh_of_tensor(text.rpartition(".")[0])
         if makes_none(walker, entry, kwargs, node):
             return walker.domain.unknown(walker.key(text), nonnull=True, text=f"{text}()")
         return leave_event(walker, entry, group, args, kwargs, node, text)
@@ -104,6 +106,10 @@ def apply_model(walker: Walker, entry: Entry, args: list[V], kwargs: dict[str, V
         if entry.op and group is not None:
             leave_event(walker, entry, group, args, kwargs, node, text)
         return mesh_made(walker, args, kwargs, text)
+    if kind == "config" and entry.names[0] == "os.environ" and args and args[0].expr.op == "lit":
+        launched = walker.domain.environment(args[0].expr.args[0])
+        if launched is not None:
+            return launched
     if kind == "config":
         return V(values.atom(text, Origin.CONFIG), Config(text.rpartition(".")[2]), walker.no, text=text)
     if kind == "unwrap" and args:
@@ -175,6 +181,12 @@ def mesh_made(walker: Walker, args: list[V], kwargs: dict[str, V], text: str) ->
     return walker.domain.of(
         walker.values.atom(f"mesh {text}", Origin.UNKNOWN), MeshOf(ALL if mask == 0 else mask), text
     )
+
+
+def mesh_of_tensor(text: str) -> Group:
+    """Give the ranks that share a distributed tensor."""
+    identity = f"{TENSOR}{text}"
+    return Group(leaf_of(identity), identity=identity, name="tensor's mesh")
 
 
 def entry_group(walker: Walker, entry: Entry, args: list[V], kwargs: dict[str, V]) -> tuple[Group | None, int]:

@@ -164,7 +164,7 @@ def _dims_of(name: str) -> tuple[str, ...]:
 
 
 def _at_hand(engine: Engine, path: str, caller: Definition, named: set[str], dims: tuple[str, ...]) -> bool:
-    """Say whether a caller has the group: its function, class or the functions of its module name it.
+    """Say whether a caller has the group: its function, class or the functions of its module name it or its kind.
 
     A method's module counts by what stands outside of classes and functions.
     """
@@ -176,9 +176,14 @@ def _at_hand(engine: Engine, path: str, caller: Definition, named: set[str], dim
         near = [d for d in facts.definitions if d.owner < 0]
     for definition in dict.fromkeys([caller.index, *(d.index for d in near)]):
         for word in _words(facts.definitions[definition].body):
-            if word in named or (dims and _dims_of(word) == dims):
+            if word in named or (dims and (_dims_of(word) == dims or _gets_groups(word))):
                 return True
     return False
+
+
+def _gets_groups(name: str) -> bool:
+    """Say whether a name is a getter of megatron-core's state for some group: the one for any dims stands beside it."""
+    return name.startswith("get_") and name.endswith("_parallel_group") and bool(_dims_of(name))
 
 
 def _words(node: object) -> Iterator[str]:

@@ -302,6 +302,15 @@ class Domain:
             return self.of(self.values.coord(ALL, weak=True), text=text)
         return V(self.values.atom(text, Origin.CONFIG), Config(text), text=text)
 
+    def environment(self, name: str) -> V | None:
+        """Give what a launcher puts under a name of the environment; None for other names."""
+        what = dict(known.ENVIRON).get(name)
+        if what is None:
+            return None
+        if what == "size":
+            return self.of(self.values.world(), text=name)
+        return self.of(self.values.rank() if what == "rank" else self.values.coord(ALL, weak=True), text=name)
+
     def by_name(self, name: str, key: str, text: str = "") -> V:
         """Make what a name alone tells: evidence of a lower grade, else unknown."""
         bare = (name.lower() if name.isupper() else name).lstrip("_").removesuffix("_gloo").removesuffix("_cpu")

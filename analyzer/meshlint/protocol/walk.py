@@ -398,6 +398,10 @@ class Walker:
             if isinstance(key, int) and key < 0:
                 place = self.values.arithmetic("+", self.values.size(data.group), key)
             return self.domain.of(self.values.global_rank(data.group, place), text=text)
+        if isinstance(data, Module) and data.target.name == "os.environ" and isinstance(key, str):
+            launched = self.domain.environment(key)
+            if launched is not None:
+                return launched
         if isinstance(key, str):
             expr = self.values.atom(f"batch {key!r}", Origin.CONTRACT)
             if base.expr.var:
@@ -532,6 +536,8 @@ class Walker:
             if other.op == "lit" and isinstance(other.args[0], bool) and is_truth(one):
                 return one if other.args[0] else self.values.negate(one)
             if other.op == "lit" and isinstance(other.args[0], str):
+                if other.args[0].isdecimal() and is_number(one):
+                    return self.values.compare("==", one, int(other.args[0]))
                 if one.op == "ite":
                     condition, then, otherwise = one.args
                     return self.values.choose(
