@@ -8,7 +8,6 @@ import os
 import py_compile
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -52,15 +51,6 @@ def undefined(script: str) -> set[str]:
     return read - made - {"__name__"}
 
 
-def with_library() -> list[Reproducer]:
-    """Give the reproducers of cases on gloo that run a library, with these cases alone."""
-    kept = {
-        code: tuple(case for case in made.cases if case.needs and Depth.CPU in case.depths)
-        for code, made in FOUND.items()
-    }
-    return [replace(FOUND[code], cases=cases) for code, cases in kept.items() if cases]
-
-
 @pytest.fixture(scope="module")
 def runner() -> Iterator[Runner]:
     with Runner(python=TORCH) as made:
@@ -96,15 +86,6 @@ def test_it_is_shown_without_torch(reproducer: Reproducer, runner: Runner) -> No
 @pytest.mark.parametrize("reproducer", of(Depth.CPU), ids=lambda made: made.code)
 def test_it_is_shown_on_gloo(reproducer: Reproducer, runner: Runner) -> None:
     verdict = runner.run(reproducer, Depth.CPU)
-    assert verdict.shown, "\n".join(text(verdict, ""))
-
-
-@needs_torch
-@pytest.mark.parametrize("reproducer", with_library(), ids=lambda made: made.code)
-def test_it_is_shown_by_the_library(reproducer: Reproducer, runner: Runner) -> None:
-    verdict = runner.run(reproducer, Depth.CPU)
-    if not verdict.cases:
-        pytest.skip(verdict.why)
     assert verdict.shown, "\n".join(text(verdict, ""))
 
 

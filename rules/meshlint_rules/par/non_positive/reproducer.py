@@ -56,8 +56,7 @@ def of(name: str, value: int) -> tuple[Case, ...]:
     case = name.removesuffix("_size").replace("_model", "").replace("_", "-")
     if name in DEGREES:
         says = f"groups of {value} ranks by {name}"
-        error = "ZeroDivisionError | is not divisible by | is not initialized"
-        core = groups_case(case, says, f"{name}={value}", f"{name}=1", error)
+        core = groups_case(case, says, f"{name}={value}", f"{name}=1", "Error")
         cut = "the division of megatron-core's groups, one of which a rank must be in"
         return core, _extracted(case, says, DIVIDED.format(size=value), DIVIDED.format(size=1), cut, world=2)
     says = f"{name} {value} (failing) and {RIGHT[name]} (fixed)"
