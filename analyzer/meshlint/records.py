@@ -24,10 +24,13 @@ else:
         """Declare a record; the arguments mean what they mean to `dataclasses.dataclass`."""
         if cls is None:
             return lambda made: dataclass(made, frozen=frozen, slots=slots, eq=eq, order=order)
-        if order:
-            return dataclasses.dataclass(cls, frozen=frozen, slots=slots, eq=eq, order=order)
         own = set(cls.__dict__)
-        made = dataclasses.dataclass(cls, repr=False, eq=False, slots=slots)
+        native = "__mypyc_attrs__" in own  # compiled: its fields are slots already
+        if order:
+            return dataclasses.dataclass(cls, frozen=frozen, slots=slots and not native, eq=eq, order=order)
+        made = dataclasses.dataclass(cls, init="__init__" not in own, repr=False, eq=False, slots=slots and not native)
+        if native:
+            made.__reduce__ = _reduced
         if "__repr__" not in own:
             made.__repr__ = _repr
         if eq and "__eq__" not in own:
@@ -49,6 +52,20 @@ def _compare_by_fields(made: Any, frozen: bool, own: set[str]) -> None:
         return
     hashed = _key([each for each in dataclasses.fields(made) if (each.compare if each.hash is None else each.hash)])
     made.__hash__ = lambda self: hash(hashed(self))
+
+
+def _reduced(self: Any) -> tuple[Any, ...]:
+    """Take a compiled record apart, for pickle and copy; they know what an interpreted one is made of."""
+    fields = dataclasses.fields(self)
+    given = {each.name: getattr(self, each.name) for each in fields if each.init}
+    return _again, (type(self), given, {each.name: getattr(self, each.name) for each in fields if not each.init})
+
+
+def _again(kind: Any, given: dict[str, Any], rest: dict[str, Any]) -> Any:
+    made = kind(**given)
+    for name, value in rest.items():
+        setattr(made, name, value)
+    return made
 
 
 def _key(fields: list[dataclasses.Field[Any]]) -> Callable[[Any], Any]:

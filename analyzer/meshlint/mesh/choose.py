@@ -53,7 +53,7 @@ def parts(roots: tuple[Expr, ...]) -> Iterator[Expr]:
             continue
         seen.add(expr.id)
         yield expr
-        stack += [below for arg in reversed(expr.args) for below in _below(arg)]
+        stack += [below for arg in expr.args[::-1] for below in _below(arg)]
 
 
 def _below(arg: object) -> tuple[Expr, ...]:

@@ -380,7 +380,7 @@ def atoms(expr: Expr) -> tuple[Expr, ...]:
         seen.add(here.id)
         if here.op in ("atom", "recv"):
             found[here.id] = here
-        stack += [arg for arg in reversed(here.args) if isinstance(arg, Expr)]
+        stack += [arg for arg in here.args[::-1] if isinstance(arg, Expr)]
     return tuple(found.values())
 
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from meshlint.protocol.facts import ClassFacts, Definition, Node
 from meshlint.protocol.link import Linker, Target, function_at
+from meshlint.protocol.summary import Engine
 from meshlint.records import dataclass
 
 if TYPE_CHECKING:
     from meshlint.protocol.heads import Head
-    from meshlint.protocol.summary import Engine
 
 T = TypeVar("T")
 

@@ -135,7 +135,7 @@ class Map:
         """Give the value under a key."""
         name: Any
         value: V
-        for name, value in reversed(self.items):
+        for name, value in self.items[::-1]:
             if name == key and type(name) is type(key):
                 return value
         return None
