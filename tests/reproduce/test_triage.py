@@ -53,7 +53,7 @@ class Evil:
 
 def test_nothing_in_a_dump_is_run(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "trace_0").write_bytes(pickle.dumps({"entries": [Evil()]}))
-    with pytest.raises(Unreadable, match="no dump"):
+    with pytest.raises(Unreadable, match=r"`trace_0` is not read: it asks for builtins\.print"):
         read(tmp_path)
     assert "run" not in capfd.readouterr().out
 
@@ -146,3 +146,75 @@ def test_equal_ranks_part_nowhere(tmp_path: Path, meshlint: CommandLine) -> None
     run = meshlint("triage", tmp_path)
     assert run.status == 0
     assert "nothing parts" in run.out
+
+
+def dump(*lines: int, ranks: object = (0, 1, 2, 3), **more: object) -> bytes:
+    """Make a dump with an all-reduce at each line; the last one never ended."""
+    entries = [
+        ENTRY
+        | {"collective_seq_id": number, "state": "started" if number == len(lines) else "completed"}
+        | {"frames": [{"filename": "/job/train.py", "name": "step", "line": line}], "process_group": ["0", "world"]}
+        | more
+        for number, line in enumerate(lines, 1)
+    ]
+    return pickle.dumps({"entries": entries, "pg_config": {"0": {"desc": "world", "ranks": str([*ranks])}}})  # type: ignore[misc]
+
+
+def folder(tmp_path: Path, **files: bytes) -> Path:
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "job").mkdir()
+    return tmp_path
+
+
+def test_a_dump_that_is_half_written_is_left_out_and_its_rank_is_named(tmp_path: Path, meshlint: CommandLine) -> None:
+    stuck, whole = dump(10, 30), dump(10)
+    dumps = folder(tmp_path, rank_0=stuck, rank_1=stuck[:90], rank_2=b"", rank_3=whole)
+    run = meshlint("triage", dumps, dumps / "job")
+    assert run.status == 1
+    assert "left out: `rank_1` is no dump of the flight recorder, or not a whole one (" in run.err
+    assert "left out: `rank_2` is no dump of the flight recorder, or not a whole one (it is empty)" in run.err
+    assert "world, ranks 0, 3: they part at call 2" in run.out
+    assert "ranks 1, 2: no dump that can be read" in run.out
+    assert "next: none of these files lies in" in run.out
+
+
+def test_ranks_that_do_alike_are_told_of_together(tmp_path: Path, meshlint: CommandLine) -> None:
+    many = range(40)
+    files = {f"rank_{n}": dump(10, 30, ranks=many) if n != 17 else dump(10, ranks=many) for n in many}
+    run = meshlint("triage", folder(tmp_path, **files), tmp_path / "job")
+    assert "world, ranks 0-39: they part at call 2" in run.out
+    assert "ranks 0-16, 18-39: all_reduce at train.py:30 (step)\n  rank 17: never came" in run.out
+    assert run.out.count("\n") < 8
+
+
+def test_a_call_that_all_came_to_is_no_fault_of_the_order(tmp_path: Path, meshlint: CommandLine) -> None:
+    run = meshlint("triage", folder(tmp_path, rank_0=dump(10, 30), rank_2=dump(10, 30)))
+    assert run.status == 0
+    assert "nothing parts" in run.out
+    assert "world, call 2: ranks 0, 2 came to all_reduce at train.py:30 (step)\n  it never ended" in run.out
+    assert "ranks 1, 3: no dump that can be read" in run.out
+
+
+def test_open_calls_to_one_peer_are_told_of(tmp_path: Path, meshlint: CommandLine) -> None:
+    sent = dump(50, is_p2p=True, profiling_name="nccl:send 0->1")
+    run = meshlint("triage", folder(tmp_path, rank_0=sent, rank_1=dump(10)), tmp_path / "job")
+    assert run.status == 1
+    assert "rank 0: never came; it has not got past send 0->1 at train.py:50 (step)" in run.out
+    (tmp_path / "rank_1").write_bytes(sent)
+    run = meshlint("triage", tmp_path)
+    assert run.status == 0
+    assert "never ended, which are not compared here:\n  ranks 0, 1: send 0->1 at train.py:50 (step)" in run.out
+
+
+def test_dumps_of_two_hangs_are_not_mixed(tmp_path: Path, meshlint: CommandLine) -> None:
+    run = meshlint("triage", folder(tmp_path, rank_0=dump(10), old_rank_0=dump(10)))
+    assert (run.status, "`old_rank_0` and `rank_0` are both of rank 0" in run.err) == (2, True)
+    run = meshlint("triage", tmp_path / "rank_0")
+    assert (run.status, "is a file: triage compares ranks" in run.err) == (2, True)
+
+
+def test_what_to_do_next_is_told(tmp_path: Path, meshlint: CommandLine) -> None:
+    out = triage("pairs", tmp_path, meshlint)
+    assert "next: `meshlint explain COL001` says what to change; `meshlint reproduce COL001` shows it here" in out
+    assert "none of these files" not in out
