@@ -67,4 +67,13 @@ _ENGINES = under(
     ),
 )  # fmt: skip
 
-ENTRIES = (*_COLLECTIVES, *_GETTERS, *_STATE, *_ENGINES)
+_MADE = under(
+    ("deepspeed.initialize()[0]", "initialize()"),
+    (
+        Entry(("save_checkpoint", "load_checkpoint", "save_16bit_model"), "op", _ENGINE, dims=("world",),
+              op="checkpoint", composite=True),
+    ),
+)  # fmt: skip
+"""The engine that `deepspeed.initialize` gives, first of four."""
+
+ENTRIES = (*_COLLECTIVES, *_GETTERS, *_STATE, *_ENGINES, *_MADE)

@@ -77,9 +77,10 @@ class Models:
 
     @property
     def methods(self) -> frozenset[str]:
-        """The names of methods that are modelled for objects of some class."""
+        """The names of methods that are modelled for objects of some class; "" where calling one is."""
         if not self._methods:
-            names = (name.rpartition(".")[2] for name in self._by_name if "()." in name)
+            own = (name for name in self._by_name if "()." in name or name.endswith("()"))
+            names = ("" if name.endswith("()") else name.rpartition(".")[2] for name in own)
             self._methods = frozenset(names)
         return self._methods
 

@@ -65,7 +65,7 @@ def apply_model(walker: Walker, entry: Entry, args: list[V], kwargs: dict[str, V
     kind = entry.kind
     if kind == "op":
         if group is None and entry.place == "receiver":
-            group = mesh_of_tensor(text.rpartition(".")[0])
+            group = mesh_of_tensor(text.rpartition(".")[0], entry.identity or "tensor's mesh")
         if makes_none(walker, entry, kwargs, node):
             return walker.domain.unknown(walker.key(text), nonnull=True, text=f"{text}()")
         return leave_event(walker, entry, group, args, kwargs, node, text)
@@ -115,7 +115,8 @@ def apply_model(walker: Walker, entry: Entry, args: list[V], kwargs: dict[str, V
     if kind == "unwrap" and args:
         return args[0]
     if kind == "object":
-        return walker.domain.unknown(text, nonnull=True, text=text)
+        wrapped = entry.effect == "in-place" and node is not None and wraps(walker, entry, args, kwargs, node)
+        return walker.domain.unknown(text, nonnull=True, text=f"{text}()" if wrapped else text)
     return walker.domain.unknown(f"{text}()", text=f"{text}()")
 
 
@@ -183,10 +184,19 @@ def mesh_made(walker: Walker, args: list[V], kwargs: dict[str, V], text: str) ->
     )
 
 
-def mesh_of_tensor(text: str) -> Group:
-    """Give the ranks that share a distributed tensor."""
+def mesh_of_tensor(text: str, name: str) -> Group:
+    """Give the ranks that share a distributed tensor, or a model of such."""
     identity = f"{TENSOR}{text}"
-    return Group(leaf_of(identity), identity=identity, name="tensor's mesh")
+    return Group(leaf_of(identity), identity=identity, name=name)
+
+
+def wraps(walker: Walker, entry: Entry, args: list[V], kwargs: dict[str, V], node: Node) -> bool:
+    """Let what a call wraps in place be known as what it gives; say so."""
+    target, value = argument_node(entry.payload, node), argument_of(entry.payload, args, kwargs)
+    path = walker.path(target) if target is not None else ""
+    if path and value is not None and value.data is None:
+        walker.bind(path, root_of(path), replace(value, text=f"{entry.names[0]}()"))
+    return True
 
 
 def entry_group(walker: Walker, entry: Entry, args: list[V], kwargs: dict[str, V]) -> tuple[Group | None, int]:

@@ -275,7 +275,7 @@ class Engine:
             row = next((row for row in definition.imports if row[0] == parts[0]), None)
             target = linker.imported(path, row) if row is not None else None
             if target is None and len(parts) == 1:
-                return None, []
+                return self._of_object(definition, ""), []
             modelled = self._of_object(definition, parts[1]) if target is None and len(parts) == 2 else None
             if modelled is not None:
                 return modelled, []
@@ -302,11 +302,12 @@ class Engine:
         return None, linker.by_name(parts[-1])
 
     def _of_object(self, definition: Definition, method: str) -> Entry | None:
-        """Give the model of a method of an object that the function itself makes."""
+        """Give the model of a method of an object that the function itself makes; "" is that of calling it."""
         if method not in self.models.methods:
             return None
+        ending = f"().{method}" if method else "()"
         for text in definition.callees:
-            entry = self.models.find(f"{text.rpartition('.')[2]}().{method}")
+            entry = self.models.find(f"{text.rpartition('.')[2]}{ending}")
             if entry is not None and entry.kind == "op":
                 return entry
         return None
