@@ -19,13 +19,14 @@ class Problem:
     """Something that could not be read, in one sentence; becomes MSH003 where it hides part of a launch.
 
     `bound` says that the file can be read but for this piece, or up to a bound on the work. `fix` says how to mend it,
-    where that is not to mend the file or to leave it out.
+    where that is not to mend the file or to leave it out. `code` says that the file is source to judge, no launch.
     """
 
     span: Span
     sentence: str
     bound: bool = False
     fix: str = ""
+    code: bool = False
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ UNUSED = "MSH001"
 BAD = "MSH002"
 CANNOT_READ = "MSH003"
 _UNREAD = "This cannot be read, and what it would set or start is not judged"
+_CODE = "This cannot be read, and its code is not judged"
 _PART = "Not all of this is judged"
 _MEND = "Mend it, or leave it out: `exclude` in the settings, or `--exclude`."
 
@@ -23,7 +24,8 @@ def problem_findings(problems: Iterable[Problem], named: frozenset[str], rules: 
     for problem in dict.fromkeys(problems):
         severity = Severity.ERROR if problem.span.path in named else Severity.WARNING
         sentence = problem.sentence.rstrip(".")
-        message = f"{_PART if problem.bound else _UNREAD}: {sentence}."
+        what = _PART if problem.bound else _CODE if problem.code else _UNREAD
+        message = f"{what}: {sentence}."
         advice = problem.fix or ("" if problem.bound else _MEND)
         fix = Fix(advice) if advice else None
         yield from house_finding(rules, CANNOT_READ, problem.span, message, severity, fix=fix)

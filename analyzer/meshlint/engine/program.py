@@ -13,11 +13,12 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshlint.config.surface import Context
+from meshlint.config.surface import Context, Problem
 from meshlint.engine import split
 from meshlint.engine.gather import Tick
 from meshlint.engine.merge import Judged, fingerprint
 from meshlint.engine.options import UsageError
+from meshlint.engine.program_unread import unread
 from meshlint.engine.ruleset import RuleSet, page
 from meshlint.finding import Finding
 from meshlint.place import Span
@@ -44,6 +45,7 @@ class Judgement:
     judged: list[Judged] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     notes: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
 
 def check_program(
@@ -67,6 +69,9 @@ def check_program(
     with _rare_collections():
         program = _program(paths, context, models, place, tick)
         _judge(program, active, judgement)
+    told = dict(unread(paths, program, context))
+    judgement.problems = tuple(told.values())
+    judgement.notes = tuple(note for note in judgement.notes if note not in told)
     lines: dict[str, list[str]] = {}
     judgement.judged = [replace(one, finding=_placed(one.finding, context.tree, lines)) for one in judgement.judged]
     return judgement

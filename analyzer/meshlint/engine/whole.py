@@ -58,6 +58,7 @@ def check_scope(scope: Scope, options: Options) -> tuple[Report, frozenset[str]]
     outcome.program += program.judged
     outcome.failures += program.failures
     outcome.details += program.notes
+    context.problems += program.problems
     return report_of(scope, context, options, rules, outcome), looked | context.tree.looked()
 
 

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import ast
 import marshal
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import field
@@ -266,7 +267,8 @@ def read(path: str, text: str) -> FileFacts:
         lowering = _Lowering()
         lowering.module(tree)
     except SyntaxError as error:
-        return _nothing(path, f"line {error.lineno or 1}: {error.msg}")
+        python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+        return _nothing(path, f"line {error.lineno or 1}: it is no {python}: {error.msg}")
     except (RecursionError, MemoryError, ValueError):
         return _nothing(path, "line 1: nested too deeply to be parsed")
     return FileFacts(
@@ -277,6 +279,11 @@ def read(path: str, text: str) -> FileFacts:
         tuple(lowering.assigns),
         lowering.note,
     )
+
+
+def speaks_of_groups(text: str) -> bool:
+    """Say whether a text may hold collectives, by its words."""
+    return "import" in text and any(word in text for word in _SEED_WORDS)
 
 
 def _nothing(path: str, note: str) -> FileFacts:

@@ -98,6 +98,12 @@ class Program:
     def _switches(self, path: str) -> bool:
         return self.heads is None or self.heads[path].switches
 
+    def unread(self, path: str) -> str:
+        """Give why nothing of a file is followed, empty for one that is."""
+        one = (self.facts if self.heads is None else self.heads).get(path)
+        held = () if one is None else one.definitions if isinstance(one, FileFacts) else one.bodies
+        return "" if one is None or held else one.note
+
     @property
     def notes(self) -> tuple[str, ...]:
         """Give what was not followed, and why; for `--verbose`."""

@@ -21,6 +21,10 @@ class CannotRead(HouseRule):
     too deeply, sources too many files, lets a variable grow too long, or starts more launches than are judged of one
     file. What is found in front of the bound is judged, and so are launches behind it, with what is left out unknown.
 
+    Where rules about code are asked for, Python that does not parse, or is longer than 1,048,576 characters, is told
+    as well, if a person named it or its words speak of collectives. What is Python is for the Python that meshlint runs
+    on to say: newer syntax than its own is none to it.
+
     ## Why is this bad
 
     Launches that need the file, or that part of it, are not judged. Without the report, silence would look like a clean
