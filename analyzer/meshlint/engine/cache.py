@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from stat import S_ISDIR
+from stat import S_ISDIR, S_ISREG, S_IWGRP, S_IWOTH
 from typing import Any
 
 from meshlint.engine.packs import packs
@@ -33,6 +33,9 @@ RACY = 2.0
 MAX_BYTES = 64 * 1024 * 1024
 CODE = (".py", ".json", ".tsv")
 """Files of a package that decide what a run says."""
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+_OLD = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""How entries are opened: through no link, and without waiting for what is no file."""
 VARIABLES = ("HF_HUB_CACHE", "HF_HOME", "HOME", "VIRTUAL_ENV")
 """Variables of this process that decide where a run may look."""
 
@@ -126,9 +129,7 @@ def load(where: Key, root: Path) -> Report | None:
     from meshlint.engine.store import report_of
 
     try:
-        if where.file.stat().st_size > MAX_BYTES:
-            return None
-        written, _, text = where.file.read_text("utf-8").partition("\n")
+        written, _, text = kept_bytes(where.file, MAX_BYTES).decode("utf-8").partition("\n")
         if written != _checksum(text):
             return None
         entry = json.loads(text)
@@ -162,14 +163,37 @@ def keep(file: Path, content: bytes, most: int) -> None:
 
     The folder may hold other people's files of the same ending: only what has a key for a name is taken away.
     """
-    file.parent.mkdir(parents=True, exist_ok=True)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = file.with_suffix(f".{os.getpid()}.new")
-    draft.write_bytes(content)
-    draft.replace(file)
+    draft.unlink(missing_ok=True)
+    try:
+        with os.fdopen(os.open(draft, _NEW, 0o600), "wb") as held:
+            held.write(content)
+        draft.replace(file)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
     ours = (one for one in file.parent.glob(f"*{file.suffix}") if _is_key(one.stem))
     kept = sorted(ours, key=lambda one: one.stat().st_mtime, reverse=True)
     for old in kept[most:]:
         old.unlink(missing_ok=True)
+
+
+def kept_bytes(file: Path, most: int) -> bytes:
+    """Read an entry; nothing for one that is longer than `most`, is no file, or that others may write or have written.
+
+    An entry is believed, and some are read by `marshal`, which must be given nothing that was made to hurt. Raises
+    OSError.
+    """
+    with os.fdopen(os.open(file, _OLD), "rb") as held:
+        found = os.fstat(held.fileno())
+        return held.read() if found.st_size <= most and _is_ours(found) else b""
+
+
+def _is_ours(found: os.stat_result) -> bool:
+    if not S_ISREG(found.st_mode):
+        return False
+    return sys.platform == "win32" or (found.st_uid == os.geteuid() and not found.st_mode & (S_IWGRP | S_IWOTH))
 
 
 def _is_key(stem: str) -> bool:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from meshlint.config.surface import Context
 from meshlint.engine import split
-from meshlint.engine.cache import RACY, keep
+from meshlint.engine.cache import RACY, keep, kept_bytes
 from meshlint.engine.gather import Tick
 from meshlint.protocol import facts as reading
 from meshlint.protocol import forwarding, heads, stages, summary, verdict
@@ -193,7 +193,7 @@ SIZE = 8
 def _whole(file: Path) -> tuple[memoryview, bytes]:
     """Give what a file holds and its checksum; nothing where it is not whole."""
     try:
-        data = file.read_bytes() if file.stat().st_size <= MAX_BYTES else b""
+        data = kept_bytes(file, MAX_BYTES)
     except OSError:
         data = b""
     start = len(MARK) + 32

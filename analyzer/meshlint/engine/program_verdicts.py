@@ -16,7 +16,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from meshlint.engine.cache import code_stamps, keep
+from meshlint.engine.cache import code_stamps, keep, kept_bytes
 from meshlint.engine.program_facts import Facts
 from meshlint.engine.program_links import Holding, Link, Place, holding, touched
 from meshlint.finding import Confidence, Outcome, Related, Severity
@@ -284,9 +284,7 @@ def store_file(folder: Path, root: Path, models: Iterable[object]) -> Path:
 def load(file: Path) -> Store:
     """Read a store; empty where there is none that is whole."""
     try:
-        if file.stat().st_size > MAX_BYTES:
-            return Store()
-        data = file.read_bytes()
+        data = kept_bytes(file, MAX_BYTES)
     except OSError:
         return Store()
     start = len(MARK) + 32
