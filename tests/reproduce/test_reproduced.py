@@ -141,6 +141,25 @@ def test_a_script_goes_into_a_pipe_and_behind_a_link(meshlint: CommandLine, tmp_
     assert real.read_text("utf-8").startswith('"""COL001')
 
 
+def test_a_script_keeps_the_mode_of_the_file_and_can_be_printed(meshlint: CommandLine, tmp_path: Path) -> None:
+    old = tmp_path / "old\x1b.py"
+    old.touch(0o755)
+    run = meshlint("reproduce", "COL001", "--write", old)
+    assert (run.status, "\\x1b.py (" in run.err, "\x1b" in run.err) == (0, True, False)
+    assert old.stat().st_mode & 0o777 == 0o755
+    run = meshlint("reproduce", "COL001", "--write", "-")
+    assert (run.status, run.out) == (0, old.read_text("utf-8"))
+
+
+def test_a_python_that_was_asked_for_is_used_or_told_of(meshlint: CommandLine, tmp_path: Path) -> None:
+    run = meshlint("reproduce", "COL001", "--python", tmp_path / "none")
+    assert (run.status, "there is no program" in run.out) == (1, True)
+    program = Path(__file__).parent / "dumps" / "gated" / "train.txt"
+    (tmp_path / "train.py").write_bytes(program.read_bytes())
+    run = meshlint("check", tmp_path, "--select", "COL001", "--preview", "--python", tmp_path / "none")
+    assert "reproduced: not run at depth cpu: there is no program" in " ".join(run.out.split())
+
+
 def test_a_script_needs_a_name(meshlint: CommandLine) -> None:
     run = meshlint("reproduce", "COL001", "--write", "")
     assert (run.status, "names no file" in run.err) == (2, True)

@@ -68,6 +68,7 @@ DIFF_MODES = ("all", "file", "context", "added")
 @click.option("--log", type=click.File("rb"), help="Say of a training log (- for stdin) which groups were built.")
 @click.option("--reproduce", is_flag=True, help="Run each finding's reproducer, and say what was seen.")
 @click.option("--reproduce-depth", type=click.Choice(["simulate", "cpu", "gpu"]), help="How to run them.")
+@click.option("--python", default="", metavar="PROGRAM", help="The Python that has torch, to run them (default: this).")
 @click.option("--card", is_flag=True, help="Show the launch cards too, with --format full or markdown.")
 @click.option("--verbose", is_flag=True, help="Show for each launch what was not judged, and why.")
 @COLOR
@@ -109,8 +110,8 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
         return show_fixes(report, paths, options)
     if values["fix"] and write_fixes(report, paths, options):
         report = _known(_judge(paths, words, options, values), held, whole)
-    if values["reproduce"] or values["reproduce_depth"]:
-        report = _reproduced(report, values["reproduce_depth"])
+    if values["reproduce"] or values["reproduce_depth"] or values["python"]:
+        report = _reproduced(report, values["reproduce_depth"], values["python"])
     _print(report, values["form"], coloured(values["color"]), values["verbose"])
     for form, file in targets:
         _write(report, form, file)
@@ -267,12 +268,12 @@ def _log(log: BinaryIO) -> int:
     return status
 
 
-def _reproduced(report: Report, depth: str | None) -> Report:
+def _reproduced(report: Report, depth: str | None, python: str) -> Report:
     from meshlint.engine.evidence import Evidence
     from meshlint.reproduce.case import Depth
     from meshlint.reproduce.run import Runner
 
-    with Runner() as runner:
+    with Runner(python=python) as runner:
         return Evidence(runner, Depth(depth) if depth else None, ticking()).of(report)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -33,7 +34,12 @@ DEPTHS = ("simulate", "cpu", "gpu")
 @click.option("--python", default="", metavar="PROGRAM", help="The Python that has torch (default: this one).")
 @click.option("--share-gpus", "share", is_flag=True, help="Let ranks share GPUs where there are fewer (slow).")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
-@click.option("--write", "file", type=click.Path(path_type=Path), help="Write a case as a script for torchrun instead.")
+@click.option(
+    "--write",
+    "file",
+    type=click.Path(path_type=Path),
+    help="Write a case as a script for torchrun instead; `-` prints it.",
+)
 def command(
     code: str,
     place: str | None,
@@ -136,7 +142,12 @@ def _depth(runner: Runner, reproducer: Reproducer, asked: str | None) -> Depth:
 def _write(rule: type[Rule], case: Case, file: Path, of: Shown | None = None) -> int:
     from meshlint.reproduce.script import needed, written
 
-    text = written(case, f"{rule.code} {rule.slug}", file=file.name, of=None if of is None else _place(of))
+    text = written(
+        case,
+        f"{rule.code} {rule.slug}",
+        file="repro.py" if str(file) == "-" else file.name,
+        of=None if of is None else _place(of),
+    )
     if file.name in ("", ".."):
         raise click.UsageError(f"`{file}` cannot be written: it names no file")
     try:
@@ -145,7 +156,7 @@ def _write(rule: type[Rule], case: Case, file: Path, of: Shown | None = None) ->
         raise click.UsageError(f"`{file}` cannot be written: {error.strerror}") from None
     needs = needed(case)
     lines = f"{len(text.splitlines())} lines{f'; it needs {needs}' if needs else ''}"
-    click.echo(f"meshlint: wrote {file} ({lines})", err=True)
+    click.echo(f"meshlint: wrote {'to standard output' if str(file) == '-' else clean(str(file))} ({lines})", err=True)
     return 0
 
 
@@ -159,16 +170,24 @@ def _place(shown: Shown) -> Found:
 
 
 def put(file: Path, text: str) -> None:
-    """Write a file whole or not at all; what is no plain file, such as a device or a pipe, is written into."""
+    """Write a file whole or not at all; what is no plain file, such as a device or a pipe, is written into.
+
+    `-` is standard output.
+    """
+    if str(file) == "-":
+        click.echo(text, nl=False)
+        return
     if file.exists() and not file.is_file() and not file.is_dir():
         file.write_text(text, "utf-8")
         return
     target = file.resolve()  # behind a link, which stays
-    part = target.with_name(f".{target.name[:200]}.part")
+    part = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
     try:
         part.write_text(text, "utf-8")
+        if target.is_file():
+            part.chmod(target.stat().st_mode & 0o777)
         part.replace(target)
-    except OSError:
+    except BaseException:
         with suppress(OSError):
             part.unlink()
         raise

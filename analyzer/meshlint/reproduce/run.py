@@ -38,6 +38,8 @@ class Runner:
     """Libraries to look for: each costs its import, in a process of its own."""
     _stack: ExitStack = field(default_factory=ExitStack)
     _worker: Worker | None = None
+    _broken: str = ""
+    """Why no worker could be started, which is not tried again."""
 
     def __enter__(self) -> Runner:
         return self
@@ -62,7 +64,7 @@ class Runner:
         try:
             machine = self._started().machine
         except CannotRun:
-            return False
+            return bool(self.python) and depth is Depth.CPU  # where it was asked for, running it tells why it cannot
         cases = [case for case in reproducer.cases if depth in case.depths and _needed(case, machine)]
         if depth is Depth.CPU:
             return machine.gloo and bool(cases)
@@ -95,8 +97,14 @@ class Runner:
         return Verdict(reproducer.code, shown_at, found, why, hardware, machine.versions)
 
     def _started(self) -> Worker:
+        if self._broken:
+            raise CannotRun(self._broken)
         if self._worker is None:
-            self._worker = self._stack.enter_context(worker(python_with_torch(self.python), self.modules))
+            try:
+                self._worker = self._stack.enter_context(worker(python_with_torch(self.python), self.modules))
+            except CannotRun as error:
+                self._broken = str(error)
+                raise
         return self._worker
 
     def _forget(self) -> None:
