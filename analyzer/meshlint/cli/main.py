@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
-from typing import TextIO
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from typing import NoReturn, TextIO
 
 import click
 
@@ -65,9 +69,24 @@ class Verbs(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit status: 0 clean; 1 findings at or above --fail-level; 2 usage or settings; 3 a fault of meshlint.",
 )
-@click.version_option(__version__, "-V", "--version", prog_name="meshlint", message="%(prog)s %(version)s")
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda ctx, _, asked: _tell_version(ctx) if asked else None,
+    help="Show the version and exit.",
+)
 def group() -> None:
     """Find, before launch, what makes a distributed training run hang, crash late or silently train wrong."""
+
+
+def _tell_version(ctx: click.Context) -> None:
+    mesh = Path(__file__).parents[1] / "mesh"
+    compiled = any((mesh / f"term{suffix}").is_file() for suffix in EXTENSION_SUFFIXES)
+    click.echo(f"meshlint {__version__}{' (compiled)' if compiled else ''}")
+    ctx.exit()
 
 
 def main() -> None:
@@ -80,7 +99,15 @@ def main() -> None:
     except Stopped as stopped:
         _say(f"\nmeshlint: {stopped.sentence}\n")
         status = stopped.status
-    sys.exit(status)
+    _leave(status)
+
+
+def _leave(status: int) -> NoReturn:
+    """Exit without giving back every object one by one, which takes a tenth of a run."""
+    atexit._run_exitfuncs()
+    with suppress(OSError):
+        _flush()
+    os._exit(status)
 
 
 def _open_what_is_closed() -> None:
