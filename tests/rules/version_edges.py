@@ -404,8 +404,18 @@ EDGES = (
         "OVL001",
         ovl001.HOOKS,
         "ignored",
+        above="crash-late",
         framework="megatron-bridge",
         fields={**GATHER, "use_distributed_optimizer": False},
+    ),
+    Edge(
+        "OVL001",
+        ovl001.ONE_HAS_ALL,
+        "",
+        below="crash-late",
+        framework="megatron-bridge",
+        fields={**GATHER, "use_distributed_optimizer": False},
+        world=1,
     ),
     Edge(
         "OVL002",
