@@ -29,6 +29,7 @@ from meshlint.mesh.skeleton import skeleton
 from meshlint.mesh.term import Alt, Loop, Op, Site, count, walk
 from meshlint.mesh.term import Node as Term
 from meshlint.place import Span
+from meshlint.protocol.advice import advice
 from meshlint.protocol.facts import Definition, FileFacts, Node, calls, dotted
 from meshlint.protocol.forwarding import Omitted, not_forwarded, optional_groups, switched_off
 from meshlint.protocol.guards import cleared_names, last_alike, written
@@ -795,18 +796,19 @@ class Verdicts:
         severity = self._severity(fault, facts, code)
         outcome = _outcome(fault, instead)
         group = self.label(fault.stuck.group)
+        line = 0 if fault.node is None else fault.node.gate.site.span.line
         return CodeFault(
             code=code,
             severity=severity,
             confidence=Confidence.HIGH if severity is Severity.ERROR else Confidence.MEDIUM,
             outcome=outcome,
             span=site.span,
-            message=self._message(fault, instead, group),
+            message=self._message(fault, instead, group, severity),
             related=tuple(self._related(fault, instead, site)),
             subject=f"{self._scope(fault, site)}|{group}|{op.kind}",
             scope=self._scope(fault, site),
             skeleton=skeleton(terms, fault),
-            fix=_everywhere(group) if code == "COL001" else "",
+            fix=advice(code, group, line),
         )
 
     def label(self, group: Group) -> str:
@@ -826,7 +828,7 @@ class Verdicts:
         sure = not fault.weak and fault.grade == "mesh" and not _guessed(fault)
         return Severity.ERROR if sure else Severity.WARNING
 
-    def _message(self, fault: Fault, instead: tuple[Instead, ...], group: str) -> str:
+    def _message(self, fault: Fault, instead: tuple[Instead, ...], group: str, severity: Severity) -> str:
         op = fault.stuck.arrived[0][1]
         first = f"`{op.kind}` on the {group} group"
         line = 0 if fault.node is None else fault.node.gate.site.span.line
@@ -840,6 +842,10 @@ class Verdicts:
             head = f"{first} is called with arguments that differ between its ranks."
         elif fault.stuck.how == "clash":
             head = f"Ranks of one {group} group make different calls after the gate on line {line}."
+        elif fault.node.gate.form == "except":
+            head = f"{first} is not reached by a rank that goes into the handler on line {line}."
+        elif severity is Severity.INFO:
+            head = f"{first} may not be reached by all of its ranks: each decides line {line} for itself."
         else:
             head = f"{first} is not reached by all of its ranks: the gate on line {line} divides them."
         return "\n\n".join([head, draw(fault, instead), traces(fault)])
@@ -861,13 +867,6 @@ class Verdicts:
     def _scope(self, fault: Fault, site: Site) -> str:
         inner = self._function(fault.node.gate.site.span if fault.node is not None else site.span)
         return inner.qualname if inner is not None else ""
-
-
-def _everywhere(group: str) -> str:
-    return (
-        f"All ranks of one {group} group must make this call: let the gate in front of it ask for nothing that differs "
-        "between them, and put behind such a gate only what is done with the result."
-    )
 
 
 def _frame(op: Op) -> Span:
