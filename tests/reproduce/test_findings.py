@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from code_fixtures import CODES, FIXTURES, SELECT, findings
 from test_cases import TORCH, needs_torch
 
 from conftest import CommandLine
@@ -16,9 +17,7 @@ from meshlint.finding import Finding, Report
 from meshlint.reproduce.case import Depth
 from meshlint.reproduce.run import Runner
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-CODES = ("COL001", "COL002", "COL003", "COL004", "COL005", "COL006", "COL007", "GRP002", "GRP004")
-SELECT = ("COL", "GRP")
+ALIKE = "ok once its ranks do alike"
 
 
 def judged(folder: Path) -> Report:
@@ -31,19 +30,18 @@ def reproduced(report: Report, depth: Depth) -> tuple[Finding, ...]:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_every_finding_with_a_text_is_shown(code: str) -> None:
-    own = [one for one in reproduced(judged(FIXTURES / code / "bad"), Depth.SIMULATE) if one.skeleton]
+def test_every_finding_is_shown_by_its_own_calls(code: str) -> None:
+    own = reproduced(Report("", tuple(findings(code))), Depth.SIMULATE)
     assert own
-    assert [
-        (one.span, one.reproducer) for one in own if not one.reproducer.endswith("ok once its ranks do alike")
-    ] == []
+    assert [(one.span, one.reproducer) for one in own if not one.reproducer.endswith(ALIKE)] == []
+    assert [one.span for one in own if "by its own calls" not in one.reproducer] == []
 
 
 @needs_torch
 def test_findings_are_shown_on_gloo() -> None:
-    found = reproduced(judged(FIXTURES / "COL002" / "bad"), Depth.CPU)
+    found = reproduced(Report("", tuple(findings(code)[0] for code in ("COL002", "GRP003", "PKD001"))), Depth.CPU)
+    assert [(one.span, one.reproducer) for one in found if not one.reproducer.endswith(ALIKE)] == []
     assert all("at depth cpu, by its own calls" in one.reproducer for one in found)
-    assert all(one.reproducer.startswith("hang") for one in found)
 
 
 def test_a_pairing_shows_by_its_numbers(tmp_path: Path) -> None:

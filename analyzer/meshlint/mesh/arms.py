@@ -24,7 +24,7 @@ PLACES = frozenset(("rank", "first", "last", "member", "source", "group"))
 """What is asked of a group without a collective, beside its size."""
 
 TAKEN = frozenset((
-    "rank", "world", "groups", "check", "torch", "dist", "attend", "tokens", "layout", "stage", "first",
+    "rank", "world", "through", "groups", "check", "torch", "dist", "attend", "tokens", "layout", "stage", "first",
     "hidden", "right", "values", "group_of", "name", "element", "elements", "x", "y", "parts", "sum", "range",
     "int", "float", "sorted", "loss", "got", "value", "place", "found", "ranks", "tp_group", "True", "False",
     "None",
@@ -38,14 +38,24 @@ QUERIES = PLACES | {"size"}
 
 GATHERS = frozenset(("all_gather", "all_gather_into_tensor", "all_gather_object", "gather", "gather_object"))
 
-ATTEND = '''\
-def attend(values, edges):
-    """Causal attention of equal weights: each token takes the mean of what it may see of its document."""
+ATTEND = """\
+tokens, layout = [1.0, 2.0, 3.0, 40.0, 50.0, 60.0, 70.0, 80.0], [0, 3, 8]  # two documents in one row
+
+def attend(values, edges):  # causal, of equal weights: each token takes the mean of what it sees of its document
     edges = [0, len(values)] if edges is None else edges.tolist()
     return [sum(values[a : at + 1]) / (at + 1 - a) for a, b in zip(edges, edges[1:]) for at in range(a, b)]
 
-tokens, layout = [1.0, 2.0, 3.0, 40.0, 50.0, 60.0, 70.0, 80.0], [0, 3, 8]  # two documents in one row
-'''
+def through(stages, edges):  # hidden states go from stage to stage, with attention on each
+    step, hidden, right = world // stages, torch.tensor(tokens), tokens
+    if rank >= step:
+        dist.recv(hidden, src=rank - step)
+    hidden = torch.tensor(attend(hidden.tolist(), edges))
+    if rank < world - step:
+        return dist.send(hidden, dst=rank + step)
+    for _ in range(stages):
+        right = attend(right, torch.tensor(layout))
+    check("hidden states of the last stage", hidden, right)
+"""
 
 
 def packed(world: int, failing: str, fixed: str, prelude: str = "", runs: str = "", also: Sequence[str] = ()) -> str:
@@ -269,7 +279,7 @@ def unsent(keys: Sequence[Key], stages: Sequence[str], absent: Sequence[int], en
     names = _named(keys)
     tp = [[2 * stage, 2 * stage + 1] for stage in range(len(stages))]
     present = [stage for stage in range(len(stages)) if stage not in absent]
-    far = f"  # no further than {place(end)}" if end is not None else ""
+    far = f"  # the last of the others comes no further than {place(end)}" if end is not None else ""
     sends = []
     for key, name in zip(keys, names, strict=True):
         call = f"dist.broadcast({name}, src=first, group=tp_group)"
@@ -280,8 +290,8 @@ def unsent(keys: Sequence[Key], stages: Sequence[str], absent: Sequence[int], en
         + "".join(
             f"{name} = torch.tensor(layout if rank == first else [0, 0, 0])  # read by one rank\n" for name in names
         )
-        + f"if stage in {HOLE}:\n{''.join(sends)}else:{far}\n    {' = '.join(names)} = None\n"
-        + _through(len(stages), 2, names[0])
+        + f"if stage in {HOLE}:\n{''.join(sends)}"
+        + f"through({len(stages)}, {names[0]} if stage in {HOLE} else None){far}\n"
     )
     return packed(2 * len(stages), *_reaching(text, present, len(stages)), prelude=ATTEND)
 
@@ -323,7 +333,7 @@ def early_none(keys: Sequence[str], left: Span) -> str:
     names = _named([Key(key) for key in keys])
     text = (
         f"stage = rank  # first, middle, last\n{' = '.join(names)} = torch.tensor(layout)  # as the batch holds it\n"
-        f"if stage not in {HOLE}:\n    {' = '.join(names)} = None  # {place(left)}\n" + _through(3, 1, names[0])
+        f"if stage not in {HOLE}:\n    {' = '.join(names)} = None  # {place(left)}\n" + f"through(3, {names[0]})\n"
     )
     return packed(3, *_reaching(text, [0, 2], 3), prelude=ATTEND)
 
@@ -340,18 +350,6 @@ def _read(name: str, names: Sequence[str]) -> str:
 
 def _named(keys: Sequence[Key]) -> list[str]:
     return list(dict.fromkeys(identifier(key.name, "key") for key in keys))
-
-
-def _through(stages: int, step: int, name: str) -> str:
-    """Write how hidden states go through all stages, with attention on each."""
-    back, on = (f"rank - {step}", f"rank + {step}")
-    return (
-        f"hidden = torch.tensor(tokens)\nif stage > 0:\n    dist.recv(hidden, src={back})\n"
-        f"hidden = torch.tensor(attend(hidden.tolist(), {name}))\n"
-        f"if stage < {stages - 1}:\n    dist.send(hidden, dst={on})\nelse:\n    right = tokens\n"
-        f"    for _ in range({stages}):\n        right = attend(right, torch.tensor(layout))\n"
-        '    check("hidden states of the last stage", hidden, right)\n'
-    )
 
 
 def unfilled(keys: Sequence[str], empty: str, served: Collection[str], returned: Span) -> str:

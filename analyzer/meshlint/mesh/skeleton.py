@@ -86,6 +86,10 @@ class _Writer:
     tables: dict[str, str] = field(default_factory=dict)
     names: dict[Group, str] = field(default_factory=dict)
     layout: Layout = field(init=False)
+    made: list[tuple[Op, float]] = field(default_factory=list)
+    """The calls that were written, and the number that each carries."""
+    facing: list[tuple[Op, float]] = field(default_factory=list)
+    """Those of the other side of a branch that this side has not met yet: what belongs together has one number."""
     makes: bool = False
     """Some ranks alone make a group."""
 
@@ -139,12 +143,23 @@ class _Writer:
             if len(set(map(truth, taken))) == 1:
                 self.emit(node.then if truth(taken[0]) else node.otherwise, indent, until)
                 return None if join is not None and join.shape in ends else join
+        if self.forced and self.is_blamed(node):
+            self.line(f"{indent}if True:", node.gate.site)
+            self.lines[-1] += ": all ranks do alike"
+            before = len(self.lines)
+            self.emit(node.then if self.fault.forced else node.otherwise, indent + "    ", until)
+            if len(self.lines) == before:
+                self.lines[-1] = self.lines[-1].replace("if True:", "pass").replace("all ranks do alike", "for no rank")
+            return None if join is not None and join.shape in ends else join
         sides = []
+        begun, outer = len(self.made), self.facing
         for side in (node.then, node.otherwise):
             before = len(self.lines)
             self.emit(side, indent + "    ", until)
             sides.append(self.lines[before:])
             del self.lines[before:]
+            self.facing = self.made[begun:] if node.condition.var else outer
+        self.facing = outer
         condition = self.condition(node)
         if sides[0]:
             self.line(f"{indent}if {condition}:", node.gate.site)
@@ -192,7 +207,7 @@ class _Writer:
     def texts(self, op: Op, group: str) -> Iterator[str]:
         """Give the lines of a call, the last one a check of what came."""
         given = f", group={group}" if group else ""
-        number, asked = float(op.site.frames()[0].span.line), "" if not op.handle else ", async_op=True"
+        number, asked = self.number(op), "" if not op.handle else ", async_op=True"
         held = "" if not op.handle else f"{_handle(op.handle)} = "
         if op.kind in NEW_GROUP:
             self.makes = True
@@ -227,7 +242,17 @@ class _Writer:
             yield f"{held}dist.all_reduce(x{given}{asked})"
         if not op.handle:
             right = f"{number}" if op.kind == "broadcast" else f"{number} * dist.get_world_size({group})"
-            yield f'check("line {int(number)}", x[0], {right})'
+            yield f'check("line {op.site.frames()[0].span.line}", x[0], {right})'
+
+    def number(self, op: Op) -> float:
+        """Give the number that a call carries: its line, or that of the call of the other side that it belongs to."""
+        own = float(op.site.frames()[0].span.line)
+        met = [at for at, (other, _) in enumerate(self.facing) if (other.kind, other.group) == (op.kind, op.group)]
+        met = [at for at in met if self.facing[at][0].keys == op.keys and (op.keys or at == 0)]
+        number = self.facing[met[0]][1] if met else own
+        self.facing = self.facing[met[0] + 1 :] if met else self.facing
+        self.made.append((op, number))
+        return number
 
     def listed(self, op: Op) -> str:
         """Write the ranks of a new group; those that come to make it where the program's list is not kept."""
