@@ -19,6 +19,9 @@ from meshlint.reproduce.case import Arm, Case, Depth, Happens, Reproducer, fixed
 from meshlint.reproduce.run import Runner
 from meshlint.reproduce.verdict import ArmVerdict, CaseVerdict, Verdict
 
+CODE = ("COL", "GRP", "PKD001", "PKD007")
+"""Rules of code, whose findings are shown by the calls of the program."""
+
 LARGEST = 8
 """More ranks than this are simulated, whatever depth was asked for."""
 
@@ -68,7 +71,7 @@ class Evidence:
         if reproducer is None:
             return ""
         own = None if reproducer.own is None else reproducer.own(finding.sizes)
-        what = f"the rule's own cases{_unsized(reproducer)}" if own is None else own.told
+        what = f"the rule's own cases{unsized(reproducer)}" if own is None else own.told
         verdict = self.run(reproducer, reproducer.cases if own is None else own.cases, what, finding.outcome)
         return _of_rule(verdict, what, finding.outcome)
 
@@ -81,8 +84,8 @@ class Evidence:
         """Run those cases that end as a finding states; of its own sizes the others where those cannot be run."""
         key = f"{of.code} {outcome.value} {what}"
         if key not in self.by_rule:
-            alike = _alike(cases, outcome)
-            tries = (alike, cases) if cases is not of.cases and alike != cases else (alike,)
+            like = alike(cases, outcome)
+            tries = (like, cases) if cases is not of.cases and like != cases else (like,)
             verdicts = (self.ran(replace(of, cases=one)) for one in tries)
             first = next(verdicts)
             self.by_rule[key] = next(verdicts, first) if not first.cases else first
@@ -137,17 +140,25 @@ def _own(verdict: Verdict, case: CaseVerdict) -> str:
     return f"{failing.happened.value} {where}{runs}{seen}; ok once its ranks do alike"
 
 
-def _alike(cases: tuple[Case, ...], outcome: Outcome) -> tuple[Case, ...]:
+def alike(cases: tuple[Case, ...], outcome: Outcome) -> tuple[Case, ...]:
     """Give the cases that fail as a finding states, at some depth; all of them where none does."""
     like = SHOWS.get(outcome, ())
     return tuple(case for case in cases if any(case.failing.at(depth) in like for depth in case.depths)) or cases
 
 
-def _unsized(reproducer: Reproducer) -> str:
+def alike_first(cases: tuple[Case, ...], outcome: Outcome) -> tuple[Case, ...]:
+    """Order cases: those that fail as a finding states come first."""
+    like = alike(cases, outcome)
+    return (*like, *(case for case in cases if case not in like))
+
+
+def unsized(reproducer: Reproducer) -> str:
     """Say why a finding's own sizes were not run."""
     if reproducer.own is not None:
         return ", since what is known of this launch does not make its own"
-    return f", since {reproducer.sizeless}" if reproducer.sizeless else ""
+    if reproducer.sizeless:
+        return f", since {reproducer.sizeless}"
+    return ", since its own calls make no short program" if reproducer.code.startswith(CODE) else ""
 
 
 def _of_rule(verdict: Verdict, what: str, outcome: Outcome) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from meshlint.engine.evidence import own_case
+from meshlint.engine.evidence import alike_first, own_case
 from meshlint.engine.options import Options, UsageError
 from meshlint.engine.run import judged, scope_of
 from meshlint.finding import Finding
@@ -94,5 +94,6 @@ def shown(finding: Finding, reproducer: Reproducer | None) -> Shown | None:
         return None
     sized = reproducer.own(finding.sizes) if reproducer.own is not None else None
     if sized is not None:
-        return Shown(finding, replace(reproducer, cases=sized.cases), sized.told, True)
-    return Shown(finding, reproducer, "the rule's own cases", False)
+        cases = alike_first(sized.cases, finding.outcome)
+        return Shown(finding, replace(reproducer, cases=cases), sized.told, True)
+    return Shown(finding, reproducer, f"the rule's own cases{unsized(reproducer)}", False)
