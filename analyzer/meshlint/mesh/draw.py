@@ -258,6 +258,8 @@ def _decision(run: Run, node: Alt | Loop, rank: int) -> tuple[int, str]:
     line = f"{_line(node.gate.site, node.gate.site)}: {node.gate.site.label or node.gate.form}"
     after = [at for at, event in enumerate(run.events[rank]) if event.op.site.key >= node.gate.site.key]
     at = after[0] if after else len(run.events[rank])
+    if at and at == len(run.events[rank]) and run.events[rank][-1].number < 0:
+        at -= 1  # it waits in a call before the gate: in the round after the decision
     if not values:
         return at, f"{line} not reached"
     if isinstance(node, Loop):
