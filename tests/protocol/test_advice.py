@@ -59,3 +59,16 @@ def test_the_advice_is_of_the_code(code: str, body: str, says: str) -> None:
     fault = _fault(body)
     assert fault.code == code
     assert says in fault.fix
+
+
+def test_a_forgotten_group_that_strands_ranks_ends_in_a_hang() -> None:
+    text = f"{HEAD}def f(x, cp_group):\n    if dist.get_rank(cp_group) == 0:\n        dist.all_reduce(x)\n"
+    (fault,) = Program(("a.py",), facts_of({"a.py": text}.items())).faults()
+    assert (fault.code, fault.outcome.value, fault.severity.value) == ("GRP003", "hang", "warning")
+    assert "cp0 waits for ever for cp1" in fault.message
+
+
+def test_a_forgotten_group_that_all_ranks_reach_is_wrong() -> None:
+    text = f"{HEAD}def f(x, cp_group):\n    dist.barrier(cp_group)\n    dist.all_reduce(x)\n"
+    (fault,) = Program(("a.py",), facts_of({"a.py": text}.items())).faults()
+    assert (fault.code, fault.outcome.value) == ("GRP003", "wrong")

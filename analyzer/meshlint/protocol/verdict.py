@@ -59,6 +59,8 @@ BATCH_KEYS = frozenset(("position_ids", "attention_mask", "num_seqs", "seq_lens"
 PACKED = ("cu_seqlens", "max_seqlen", "packed_seq", "cu_seqlen")
 
 SIDES = ("the side that sends", "the side that receives")
+SETTINGS_TOLD = 4
+"""More settings than these explain nothing."""
 
 UNFILLED = "|unfilled"
 """How the subject ends of what is told of buffers that nothing fills: where sides differ, that is why."""
@@ -214,8 +216,25 @@ def merged(parts: Iterable[Part]) -> list[CodeFault]:
     told |= {_name(fault): fault for fault in stages if (fault.code, fault.scope) not in shown}
     told |= {_name(fault): fault for part in parts for fault in part.omitted}
     grouped = {fault.span for fault in told.values() if fault.code.startswith("GRP")}
-    left = [fault for fault in told.values() if not (fault.code.startswith("COL") and fault.span in grouped)]
+    removed = {f.span: f for f in told.values() if f.code.startswith("COL") and f.span in grouped}
+    left = [_stranding(fault, removed.get(fault.span)) for fault in told.values() if not _covered(fault, grouped)]
     return sorted(left, key=lambda fault: (fault.span, fault.code, fault.subject))
+
+
+def _covered(fault: CodeFault, grouped: set[Span]) -> bool:
+    return fault.code.startswith("COL") and fault.span in grouped
+
+
+def _stranding(fault: CodeFault, stuck: CodeFault | None) -> CodeFault:
+    """Let a call on the wrong group that only some ranks reach end as that does; `stuck` is what it removes."""
+    if fault.code != "GRP003" or stuck is None or stuck.severity is Severity.INFO:
+        return fault
+    message = f"{fault.message} Not all ranks of the job reach it.\n\n{stuck.message.partition(_PARAGRAPH)[2]}"
+    shown = stuck.skeleton or fault.skeleton
+    return replace(fault, message=message, severity=stuck.severity, outcome=stuck.outcome, skeleton=shown)
+
+
+_PARAGRAPH = "\n\n"
 
 
 def _name(fault: CodeFault) -> str:
@@ -848,7 +867,7 @@ class Verdicts:
             head = f"{first} may not be reached by all of its ranks: each decides line {line} for itself."
         else:
             head = f"{first} is not reached by all of its ranks: the gate on line {line} divides them."
-        return "\n\n".join([head, draw(fault, instead), traces(fault)])
+        return "\n\n".join([head + _shown_with(fault), draw(fault, instead), traces(fault)])
 
     def _related(self, fault: Fault, instead: tuple[Instead, ...], site: Site) -> Iterator[Related]:
         seen = {site.span}
@@ -867,6 +886,20 @@ class Verdicts:
     def _scope(self, fault: Fault, site: Site) -> str:
         inner = self._function(fault.node.gate.site.span if fault.node is not None else site.span)
         return inner.qualname if inner is not None else ""
+
+
+def _shown_with(fault: Fault) -> str:
+    """Name the settings that the run which shows a fault went by, if they are few."""
+    chosen = [c for c in fault.run.choices if c.atom.op == "atom" and c.atom.args[1] is Origin.CONFIG]
+    words = []
+    for choice in chosen:
+        name = str(choice.atom.args[0]).rpartition(".")[2]
+        if not name.isidentifier() or not isinstance(choice.value, bool):
+            return ""
+        words.append(f"`{name}` {'on' if choice.value else 'off'}")
+    if not 0 < len(words) <= SETTINGS_TOLD:
+        return ""
+    return f" Shown with {', '.join(words)}."
 
 
 def _frame(op: Op) -> Span:
