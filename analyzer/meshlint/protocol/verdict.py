@@ -231,7 +231,7 @@ def _stranding(fault: CodeFault, stuck: CodeFault | None) -> CodeFault:
         return fault
     message = f"{fault.message} Not all ranks of the job reach it.\n\n{stuck.message.partition(_PARAGRAPH)[2]}"
     shown = stuck.skeleton or fault.skeleton
-    return replace(fault, message=message, severity=stuck.severity, outcome=stuck.outcome, skeleton=shown)
+    return replace(fault, message=message, outcome=stuck.outcome, skeleton=shown)
 
 
 _PARAGRAPH = "\n\n"
@@ -899,7 +899,7 @@ def _shown_with(fault: Fault) -> str:
         words.append(f"`{name}` {'on' if choice.value else 'off'}")
     if not 0 < len(words) <= SETTINGS_TOLD:
         return ""
-    return f" Shown with {', '.join(words)}."
+    return f" In the run that shows it: {', '.join(words)}."
 
 
 def _frame(op: Op) -> Span:
