@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from meshlint.engine.evidence import alike_first, own_case
+from meshlint.engine.evidence import alike_first, own_case, unsized
 from meshlint.engine.options import Options, UsageError
 from meshlint.engine.run import judged, scope_of
 from meshlint.finding import Finding
