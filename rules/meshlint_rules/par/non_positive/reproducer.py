@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from meshlint.reproduce.case import Case, Happens, Own, Reproducer
 from meshlint.reproduce.own import Sizes, told
-from meshlint.reproduce.upstream import core_case, extracted_case, groups_case
+from meshlint.reproduce.upstream import core_case, extracted_case
 
 DEGREES = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size",
            "expert_model_parallel_size", "expert_tensor_parallel_size")  # fmt: skip
 BATCHES = ("global_batch_size", "micro_batch_size")
 MODEL = ("num_layers", "num_attention_heads", "hidden_size")
 
+GROUPED = """\
+from megatron.core import parallel_state
+
+parallel_state.destroy_model_parallel()
+parallel_state.initialize_model_parallel({name}={size})
+check("ranks of the group", dist.get_world_size(parallel_state.get_{group}_group()), 1)
+"""
 COUNTED = """\
 from megatron.core.num_microbatches_calculator import ConstantNumMicroBatchesCalculator
 
@@ -56,16 +63,17 @@ def of(name: str, value: int) -> tuple[Case, ...]:
     case = name.removesuffix("_size").replace("_model", "").replace("_", "-")
     if name in DEGREES:
         says = f"groups of {value} ranks by {name}"
-        core = groups_case(case, says, f"{name}={value}", f"{name}=1", "Error")
+        wrong, right = (GROUPED.format(name=name, size=size, group=name.removesuffix("_size")) for size in (value, 1))
+        core = core_case(case, says, wrong, right, "Error", world=2)
         cut = "the division of megatron-core's groups, one of which a rank must be in"
         return core, _extracted(case, says, DIVIDED.format(size=value), DIVIDED.format(size=1), cut, world=2)
     says = f"{name} {value} (failing) and {RIGHT[name]} (fixed)"
     real, plain = (COUNTED, ROUNDED) if name in BATCHES else (BUILT, SCALED)
-    wrong = RIGHT | {name: value}
+    bad = RIGHT | {name: value}
     cut = "megatron-core's count of micro-batches" if name in BATCHES else "the arithmetic of megatron-core's config"
     return (
-        core_case(case, says, real.format(**wrong), real.format(**RIGHT), "Error"),
-        _extracted(case, says, plain.format(**wrong), plain.format(**RIGHT), f"{cut}, extracted"),
+        core_case(case, says, real.format(**bad), real.format(**RIGHT), "Error"),
+        _extracted(case, says, plain.format(**bad), plain.format(**RIGHT), f"{cut}, extracted"),
     )
 
 
