@@ -216,5 +216,28 @@ def test_dumps_of_two_hangs_are_not_mixed(tmp_path: Path, meshlint: CommandLine)
 
 def test_what_to_do_next_is_told(tmp_path: Path, meshlint: CommandLine) -> None:
     out = triage("pairs", tmp_path, meshlint)
-    assert "next: `meshlint explain COL001` says what to change; `meshlint reproduce COL001` shows it here" in out
+    assert "next: `meshlint explain COL001` says what to change" in out
     assert "none of these files" not in out
+    command = out.split("`meshlint reproduce ")[1].split(" --write")[0].split()
+    assert meshlint("reproduce", *command, "--write", tmp_path / "repro.py").status == 0
+    assert "train.py:14" in (tmp_path / "repro.py").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("place", "named", "says"),
+    [
+        ("src/train.py", "src", "explained by COL001"),
+        ("src/train.py", "src/train.py", "explained by COL001"),
+        ("job/train.py", ".", "explained by COL001"),
+        ("src/train.py", ".", "perhaps explained, as the name and line of the file are the same, by COL001"),
+        ("src/other.py", ".", "none of these files lies in ."),
+    ],
+)
+def test_a_tree_may_lie_elsewhere_than_on_the_machine_that_hung(
+    place: str, named: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meshlint: CommandLine
+) -> None:
+    (tmp_path / place).parent.mkdir()
+    (tmp_path / place).write_bytes((DUMPS / "pairs" / "train.txt").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    run = meshlint("triage", DUMPS / "pairs", named)
+    assert (run.status, says in run.out) == (1, True)

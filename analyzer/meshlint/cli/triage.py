@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,12 @@ from meshlint.plain import clean, shown
 if TYPE_CHECKING:
     from meshlint.finding import Finding, Report
     from meshlint.reproduce.triage import Parting, Place
+
+MOST = 50_000
+"""Files that are looked through for those of a dump."""
+
+SURE = 3
+"""Names at the end of two paths that make them surely of one file, wherever their trees lie."""
 
 
 @click.command()
@@ -40,7 +46,7 @@ def command(dumps: Path, sources: tuple[str, ...]) -> int:
         return 0
     report = _judged(sources)
     for parting in found:
-        _say(*told(parting, read.peers), *_explained(parting, report))
+        _say(*told(parting, read.peers), *_explained(parting, report, sources))
     _say(*_next(found, report, sources))
     return 1
 
@@ -54,21 +60,29 @@ def _say(*lines: str) -> None:
 def _next(found: tuple[Parting, ...], report: Report, sources: tuple[str, ...]) -> Iterator[str]:
     """Say what to do now."""
     places = [place for parting in found for place in parting.lines()]
-    codes = sorted({finding.code for finding in report.findings if _meets(finding, places)})
-    for code in codes:
-        yield f"next: `meshlint explain {code}` says what to change; `meshlint reproduce {code}` shows it here"
-    roots = [Path(source) for source in sources or (".",)]
-    files = {place.file for place in places}
-    if files and not codes and not any(_lies(root, file) for root in roots for file in files):
+    _, findings = _explaining(report, places, sources)
+    for finding in findings:
+        paths = (Path(finding.span.path), *(Path(source, finding.span.path) for source in sources))
+        there = next((path for path in paths if path.exists()), paths[0])
+        at = f"{finding.code} --of {there}:{finding.span.line}"
+        yield f"next: `meshlint explain {finding.code}` says what to change, and"
+        yield f"      `meshlint reproduce {at} --write repro.py` writes a script that shows it"
+    names = {place.file.rpartition("/")[2] for place in places}
+    if names and not findings and not any(_lies(Path(source), names) for source in sources or (".",)):
         where = " ".join(sources) or "this folder"
         yield f"next: none of these files lies in {where}; name the program's source behind the folder of the dumps"
 
 
-def _lies(root: Path, file: str) -> bool:
-    """Say whether a file of the machine that hung lies at the same place below a root, as far as both go."""
-    parts = Path(file).parts[-20:]
-    with suppress(OSError, ValueError):
-        return any(root.joinpath(*parts[at:]).is_file() for at in range(1, len(parts))) or root.name == parts[-1]
+def _lies(root: Path, names: set[str]) -> bool:
+    """Say whether a file of one of these names lies below a root, or may: only so many files are looked at."""
+    if root.name in names:
+        return True
+    seen = 0
+    for _, folders, files in os.walk(root):
+        folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
+        seen += len(files)
+        if seen > MOST or not names.isdisjoint(files):
+            return True
     return False
 
 
@@ -82,25 +96,54 @@ def _judged(sources: tuple[str, ...]) -> Report:
         raise click.UsageError(str(error)) from None
 
 
-def _explained(parting: Parting, report: Report) -> Iterator[str]:
+def _explained(parting: Parting, report: Report, sources: tuple[str, ...]) -> Iterator[str]:
     places = list(parting.lines())
-    matching = [finding for finding in report.findings if _meets(finding, places)]
-    near = [finding for finding in report.findings if any(_same_file(finding.span.path, p.file) for p in places)]
-    if not matching:
+    sure, findings = _explaining(report, places, sources)
+    near = [finding for finding in report.findings if any(_same(finding.span.path, p.file, sources) for p in places)]
+    if not findings:
         yield "  no finding of the program's source speaks of these lines"
-    for word, findings in (("explained by", matching), ("in the same file,", [] if matching else near)):
-        for finding in findings:
+    word = "explained by" if sure else "perhaps explained, as the name and line of the file are the same, by"
+    for before, those in ((word, findings), ("in the same file,", [] if findings else near)):
+        for finding in those:
             first = finding.message.split("\n")[0]
-            yield f"  {word} {finding.code} at {finding.span.path}:{finding.span.line}: {first}"
+            yield f"  {before} {finding.code} at {finding.span.path}:{finding.span.line}: {first}"
 
 
-def _meets(finding: Finding, places: list[Place]) -> bool:
+def _explaining(report: Report, places: list[Place], sources: tuple[str, ...]) -> tuple[bool, list[Finding]]:
+    """Give the findings that speak of places, and whether these are surely of the same files."""
+    for sure in (True, False):
+        found = [finding for finding in report.findings if _meets(finding, places, sources, sure)]
+        if found:
+            return sure, found
+    return False, []
+
+
+def _meets(finding: Finding, places: list[Place], sources: tuple[str, ...], sure: bool) -> bool:
     spans = (finding.span, *(related.span for related in finding.related))
-    return any(_same_file(span.path, place.file) and span.line == place.line for span in spans for place in places)
+    return any(
+        span.line == place.line
+        and (_same(span.path, place.file, sources) if sure else _tail(span.path, place.file) > 0)
+        for span in spans
+        for place in places
+    )
 
 
-def _same_file(path: str, file: str) -> bool:
-    """Say whether a path of the tree and one of the machine that hung can be one file: equal as far as both go."""
-    left, right = path.split("/"), file.split("/")
-    count = min(len(left), len(right))
-    return left[-count:] == right[-count:]
+def _same(path: str, file: str, sources: tuple[str, ...]) -> bool:
+    """Say whether a path of the tree and one of the machine that hung are of one file.
+
+    They are where they end alike, from the folder on that was named: the tree may lie elsewhere on that machine.
+    """
+    parts = path.split("/")
+    below = [len(parts)]
+    for source in sources:
+        root, there = Path(source).absolute(), Path(path).absolute()
+        if there.is_relative_to(root):
+            below.append(len(there.relative_to(root).parts))
+    least = max(1, min([*below, len(file.split("/")), SURE]))
+    return _tail(path, file) >= least
+
+
+def _tail(path: str, file: str) -> int:
+    """Count the names at the end of two paths that are the same."""
+    pairs = zip(reversed(path.split("/")), reversed(file.split("/")), strict=False)
+    return next((count for count, (left, right) in enumerate(pairs) if left != right), len(path.split("/")))
