@@ -114,8 +114,9 @@ def test_a_launch_is_shown_by_its_own_sizes(code: str, says: str) -> None:
     ("code", "outcome", "says"),
     [
         ("HCP001", "crash-start", "the launch itself is stopped by a check, which this case does without"),
-        ("OVL001", "crash-start", "crash at depth simulate, by the rule's own cases, since the overlap depends on"),
-        ("OVL001", "ignored", "wrong-values at depth simulate, by the rule's own cases"),
+        ("OVL001", "crash-start", "by its own sizes (overlap_param_gather on, overlap_grad_reduce off)"),
+        ("OVL002", "crash-start", "crash at depth simulate, by the rule's own cases, since the overlap depends on"),
+        ("OVL001", "ignored", "wrong-values at depth simulate, by its own sizes (overlap_param_gather on"),
         ("FRW004", "crash-start", "crash at depth simulate, by the rule's own cases, since a name is known or not"),
         ("FRW004", "ignored", "wrong-values at depth simulate"),
         ("RCP001", "crash-start", "not run: RCP001 has no case at this depth (it has cpu, gpu)"),

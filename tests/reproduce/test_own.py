@@ -117,6 +117,7 @@ OWN: list[tuple[str, dict[str, object], str]] = [
     ("MOE004", {"subject": TYPE, TYPE: "ring", "num_moe_experts": 8}, "moe_token_dispatcher_type ring, about"),
     ("CTX002", {CP: 8, "subject": "A2A"}, "cp_comm_type A2A), shrunk: context_parallel_size 8 to 2"),
     ("CTX006", {CP: 8, "subject": "transformer_impl"}, "transformer_impl local), shrunk: context_parallel_size 8"),
+    ("OVL001", {"subject": "overlap_param_gather"}, "(overlap_param_gather on, use_distributed_optimizer off)"),
     ("CTX010", {"cp_comm_type": ["all_gather"]}, "cp_comm_type all_gather)"),
 ]
 """Sizes of launches, and what is told of them."""

@@ -151,7 +151,7 @@ def _gathers_nothing(config: EffectiveConfig) -> Iterator[Verdict]:
         at="overlap_param_gather",
         fields=("use_distributed_optimizer",),
         related=launched(config),
-        severity=Severity.WARNING if several is None else None,
+        severity=None if several is not None and config.pinned(CORE) else Severity.WARNING,
         fix=Fix(MEND),
     )
 
