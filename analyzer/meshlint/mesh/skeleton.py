@@ -354,6 +354,9 @@ class _Writer:
         """Write a condition of coordinates, sizes and facts; raises Unwritable for others."""
         if expr.op == "lit":
             return repr(expr.args[0])
+        alike = None if expr.var else self.evaluated(expr, 0)
+        if isinstance(alike, int):
+            return repr(alike)
         if expr.op == "rank":
             return "rank"
         if expr.op == "coord":
@@ -364,7 +367,7 @@ class _Writer:
             inner = self.plain(expr.args[0])
             return {"True": "False", "False": "True"}.get(inner, f"not {_bracketed(inner)}")
         if expr.op in ("and", "or"):
-            return f" {expr.op} ".join(_bracketed(self.part(arg)) for arg in expr.args)
+            return _joined(expr.op, [self.part(arg) for arg in expr.args])
         if expr.op in ("==", "<", "<=", "+", "-", "*", "//", "%"):
             left, right = (self.plain(arg) for arg in expr.args)
             if expr.op == "==" and expr.args[0].op == "lit":
@@ -393,6 +396,15 @@ class _Writer:
         if any(not isinstance(value, (int, list)) for value in values):
             raise Unwritable
         return str(values[0]) if all(value == values[0] for value in values) else f"{values}[rank]"
+
+
+def _joined(op: str, parts: list[str]) -> str:
+    """Join conditions by `and` or `or`, without those that change nothing."""
+    neutral, decisive = ("True", "False") if op == "and" else ("False", "True")
+    kept = [part for part in parts if part != neutral]
+    if decisive in kept or not kept:
+        return decisive if kept else neutral
+    return kept[0] if len(kept) == 1 else f" {op} ".join(map(_bracketed, kept))
 
 
 def _places(site: Site) -> str:
