@@ -697,11 +697,11 @@ class _Lowering:
         text = dotted(callee)
         self.scope.callees[text] = None
         last = text.rpartition(".")[2]
-        seeded = self.seeded.get(last)
-        if seeded is None:
-            seeded = self.seeded[last] = any(word in last for word in _SEED_WORDS)
-        if seeded:
-            self.scope.seeds |= COLLECTIVE
+        self.seed(last)
+        if last == "partial" and node.args and isinstance(node.args[0], ast.Attribute):
+            given = dotted(self.expr(node.args[0]))
+            self.scope.callees[given] = None
+            self.seed(given.rpartition(".")[2])
         arguments = tuple([self.expr(a) for a in node.args])
         keywords = tuple([(k.arg, self.expr(k.value)) for k in node.keywords])
         for value in (*arguments, *[v for _, v in keywords]):
@@ -719,6 +719,14 @@ class _Lowering:
             node.end_lineno or node.lineno,
             (node.end_col_offset or node.col_offset) + 1,
         )
+
+    def seed(self, last: str) -> None:
+        """Mark what is read now where the last word of what it calls is one of collectives."""
+        seeded = self.seeded.get(last)
+        if seeded is None:
+            seeded = self.seeded[last] = any(word in last for word in _SEED_WORDS)
+        if seeded:
+            self.scope.seeds |= COLLECTIVE
 
     def e_bool(self, node: ast.BoolOp) -> Node:
         return ("B", "and" if isinstance(node.op, ast.And) else "or", tuple(self.expr(v) for v in node.values))
