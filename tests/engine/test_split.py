@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -58,3 +60,33 @@ def test_little_work_stays_in_one_process(monkeypatch: pytest.MonkeyPatch) -> No
     assert split.workers(split.LEAST - 1) == 1
     monkeypatch.setenv("MESHLINT_WORKERS", "1")
     assert split.workers(10_000) == 1
+
+
+@linux
+def test_a_child_ends_with_the_parent_whatever_it_is_at() -> None:
+    text = """
+import os, sys, time
+from meshlint.engine.split import share
+def work(part, first):
+    if first:
+        while not (told := os.read(pid, 20)): pass
+        print(told.decode(), flush=True)
+        os.kill(os.getpid(), 9)
+    os.write(tell, str(os.getpid()).encode())
+    time.sleep(600)
+pid, tell = os.pipe()
+share([1, 2], work, 2, 1)
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, timeout=60)
+    assert done.returncode == -9
+    end = time.monotonic() + 30
+    while time.monotonic() < end and alive(int(done.stdout)):
+        pass
+    assert not alive(int(done.stdout))
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text("utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return False

@@ -133,7 +133,7 @@ def _own(verdict: Verdict, case: CaseVerdict) -> str:
         return f"not run at depth {verdict.depth.value}: {failing.why}"
     where = f"at depth {verdict.depth.value}, by its own calls on {case.world} ranks"
     if not case.shown:
-        ends = right.happened.value if right.happened is not None else "not run"
+        ends = right.happened.value if right.happened is not None else f"not run: {right.why}"
         return f"not shown {where}: {failing.happened.value}, and the fixed arm is {ends}"
     runs = f", which run {case.case.runs}" if case.case.runs else ""
     seen = _waits(case.case, failing) or _errors(failing, case.case.tolerance)
@@ -166,6 +166,9 @@ def _of_rule(verdict: Verdict, what: str, outcome: Outcome) -> str:
     if not verdict.cases:
         return f"not run: {verdict.why}"
     if not verdict.shown:
+        idle = next((arm for case in verdict.cases for arm in case.arms if arm.happened is None), None)
+        if idle is not None:
+            return f"not run at depth {verdict.depth.value} by {what}: {idle.why}; see {command}"
         return f"not shown at depth {verdict.depth.value} by {what}; see {command}"
     like = SHOWS.get(outcome, ())
     first = next((case for case in verdict.cases if case.arms[0].happened in like), verdict.cases[0])

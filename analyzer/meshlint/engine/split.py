@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -53,19 +54,40 @@ def _start(part: Sequence[Item], work: Callable[[Sequence[Item], bool], Found]) 
 
     context = get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
-    child = context.Process(target=_child, args=(part, work, theirs), daemon=True)
+    child = context.Process(target=_child, args=(part, work, theirs, ours, os.getpid()), daemon=True)
     child.start()
     theirs.close()
     return child, ours
 
 
-def _child(part: Sequence[Item], work: Callable[[Sequence[Item], bool], Found], pipe: Connection) -> None:
+def _child(
+    part: Sequence[Item],
+    work: Callable[[Sequence[Item], bool], Found],
+    pipe: Connection,
+    other: Connection,
+    parent: int,
+) -> None:
+    other.close()  # the parent's end: a pipe that nobody else reads must not be waited for
+    if not _ends_with(parent):
+        return
     try:
         found = work(part, False)
+        pipe.send(found)
+        pipe.close()
     except Exception:
         return  # the parent does it again, and shows what is wrong
-    pipe.send(found)
-    pipe.close()
+
+
+def _ends_with(parent: int) -> bool:
+    """Let the kernel end this process when its parent is gone; false where it is gone already."""
+    import ctypes
+    import signal
+
+    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # whatever they do in the parent
+        signal.signal(one, signal.SIG_DFL)
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    return os.getppid() == parent
 
 
 def _received(part: Sequence[Item], work: Callable[[Sequence[Item], bool], Found], pipe: Connection) -> Found:
