@@ -214,19 +214,23 @@ def _doubts(store: Store, held: Holding, engine: Engine, facts: Facts) -> Doubt:
     )
     classes = _changed_classes(store, held, facts)
 
-    def doubt(question: Question) -> bool:
-        kind, path = question[0], question[3 if question[0] == "attribute" else 1]
+    changed, names = held.changed, held.names
+
+    def doubt(question: Question) -> bool:  # asked of tens of thousands, most of them of the first two kinds
+        kind = question[0]
+        if kind == "reaches":
+            return near.calls or question[1] in changed
+        if kind == "name":
+            return question[2] in names or question[1] in changed
         if kind in ("below", "bears"):
             return False
-        if kind == "all" or path in held.changed:
+        if kind == "all" or question[3 if kind == "attribute" else 1] in changed:
             return True
-        if kind == "reaches":
-            return near.calls
         if kind in ("callers", "thread"):
             return question[1:] in (near.called if kind == "callers" else near.handed)
         if kind == "class":
             return classes is None or question[1:] in classes
-        return bool(held.names) and kind not in _OF_ONE_FILE and _says(question, held.names)
+        return bool(names) and kind not in _OF_ONE_FILE and _says(question, names)
 
     return doubt
 
