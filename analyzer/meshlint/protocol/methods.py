@@ -36,6 +36,7 @@ from meshlint.protocol.values import (
     Unordered,
     V,
     Work,
+    Written,
     listed,
 )
 
@@ -187,6 +188,8 @@ def call_builtin(walker: Walker, name: str, args: list[V], kwargs: dict[str, V],
             return walker.domain.of(walker.domain.opaque(f"str(#{args[0].expr.id})", (args[0].expr,)))
         if name == "set" and args[0].data is None and not is_number(args[0].expr):
             return replace(args[0], data=Unordered(), null=walker.no)
+        if name in ("int", "float") and isinstance(args[0].data, Written):
+            return walker.domain.of(args[0].data.number, text=args[0].text)
         other = (name == "sorted" and isinstance(args[0].data, Unordered)) or (
             name == "reversed" and isinstance(args[0].data, RanksOf)
         )

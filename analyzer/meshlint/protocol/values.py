@@ -65,6 +65,13 @@ class Func:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """A number as text, as the environment holds it: the text of zero is as true as any."""
+
+    number: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Klass:
     """A class of the program."""
 
@@ -307,9 +314,10 @@ class Domain:
         what = dict(known.ENVIRON).get(name)
         if what is None:
             return None
-        if what == "size":
-            return self.of(self.values.world(), text=name)
-        return self.of(self.values.rank() if what == "rank" else self.values.coord(ALL, weak=True), text=name)
+        number = self.values.world() if what == "size" else self.values.rank()
+        if what == "local":
+            number = self.values.coord(ALL, weak=True)
+        return V(self.values.atom(f"environ {name}", Origin.UNKNOWN), Written(number), text=name)
 
     def by_name(self, name: str, key: str, text: str = "") -> V:
         """Make what a name alone tells: evidence of a lower grade, else unknown."""

@@ -72,6 +72,7 @@ from meshlint.protocol.values import (
     Seq,
     Share,
     V,
+    Written,
     is_hollow,
     listed,
     mapped,
@@ -540,8 +541,9 @@ class Walker:
             if other.op == "lit" and isinstance(other.args[0], bool) and is_truth(one):
                 return one if other.args[0] else self.values.negate(one)
             if other.op == "lit" and isinstance(other.args[0], str):
-                if other.args[0].isdecimal() and is_number(one):
-                    return self.values.compare("==", one, int(other.args[0]))
+                text = left.data if one is first else right.data
+                if isinstance(text, Written) and other.args[0].isdecimal():
+                    return self.values.compare("==", text.number, int(other.args[0]))
                 if one.op == "ite":
                     condition, then, otherwise = one.args
                     return self.values.choose(
