@@ -130,6 +130,7 @@ def fake(folder: Path, text: str) -> Path:
         ),
         ("raise SystemExit(0)", "torch cannot be imported: SystemExit: 0"),
         ("import os; os.abort()", "has ended, by SIGABRT"),
+        ("import os; os.kill(os.getpid(), 9)", "has ended, by SIGKILL"),
         ("import os; os._exit(0)", "has ended, with status 0"),
         ("__version__ = '1.4.0'", "torch 1.4.0 is too old or broken"),
         ("print('\\x1b[31m')\nraise ValueError('\\x1b[31mred')", "\\x1b[31mred"),

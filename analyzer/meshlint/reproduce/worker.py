@@ -633,7 +633,8 @@ def main() -> int:
         shutil.rmtree(os.environ.get(FOLDER, ""), ignore_errors=True)
         return 0
     if os.WIFSIGNALED(status):  # end as it did, so that whoever asked can tell
-        signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        with contextlib.suppress(OSError):  # of SIGKILL, which has nothing else
+            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
         os.kill(os.getpid(), os.WTERMSIG(status))
     return status >> 8
 
