@@ -138,11 +138,10 @@ class _Writer:
         """Write both sides of a branch to where they meet; one side alone where all ranks take it."""
         join = self.terms.joins.next(node)
         until = ends if join is None else ends | {join.shape}
-        if not node.condition.var and not self.is_blamed(node):
-            taken = self.taken(node, node.condition)
-            if len(set(map(truth, taken))) == 1:
-                self.emit(node.then if truth(taken[0]) else node.otherwise, indent, until)
-                return None if join is not None and join.shape in ends else join
+        alike = None if self.is_blamed(node) else self.alike(node)
+        if alike is not None:
+            self.emit(node.then if alike else node.otherwise, indent, until)
+            return None if join is not None and join.shape in ends else join
         if self.forced and self.is_blamed(node):
             self.line(f"{indent}if True:", node.gate.site)
             self.lines[-1] += ": all ranks do alike"
@@ -170,6 +169,14 @@ class _Writer:
             self.line(f"{indent}if not {_bracketed(condition)}:", node.gate.site)
         self.lines += sides[1]
         return None if join is not None and join.shape in ends else join
+
+    def alike(self, node: Alt) -> bool | None:
+        """Give the side of a branch that all ranks take; None where they differ, or not in every round."""
+        try:
+            taken = {truth(value) for value in self.taken(node, node.condition)}
+        except (Unwritable, Unresolvable):
+            return None
+        return taken.pop() if len(taken) == 1 else None
 
     def loop(self, node: Loop, indent: str) -> Node:
         """Write a loop of few rounds."""
@@ -282,7 +289,10 @@ class _Writer:
         """Write a condition: by coordinates where it is plain, else by what each rank decided."""
         if self.forced and self.is_blamed(node):
             return str(bool(self.fault.forced))
-        taken = [truth(value) for value in self.taken(node, node.condition)]
+        try:
+            taken = [truth(value) for value in self.taken(node, node.condition)]
+        except Unwritable:
+            return self.plain(node.condition)
         try:
             if taken == [truth(self.evaluated(node.condition, rank)) for rank in range(self.fault.run.mesh.world)]:
                 return self.plain(node.condition)
