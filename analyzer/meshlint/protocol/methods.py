@@ -23,6 +23,7 @@ from meshlint.protocol.values import (
     HOLLOW,
     Config,
     Func,
+    Given,
     Grp,
     Instance,
     Klass,
@@ -219,6 +220,8 @@ def call_builtin(walker: Walker, name: str, args: list[V], kwargs: dict[str, V],
         return instance_test(walker, args[0], args[1])
     if name == "partial" and args and isinstance(args[0].data, Func):
         return partial_of(walker, args, kwargs)
+    if name == "partial" and len(args) == 1 and isinstance(args[0].data, Module | Given):
+        return given_to(walker, args[0], kwargs)
     if name in ("any", "all", "sum") and args:
         if isinstance(args[0].data, Seq) and name != "sum":
             parts = [walker.domain.truth(v) for v in args[0].data.items]
@@ -244,11 +247,20 @@ def partial_of(walker: Walker, args: list[V], kwargs: dict[str, V]) -> V:
     return V(args[0].expr, made, walker.no, text=args[0].text)
 
 
+def given_to(walker: Walker, callee: V, kwargs: dict[str, V]) -> V:
+    """`functools.partial(f, name=...)` of a function of a library; later keywords go before earlier ones."""
+    data = callee.data
+    before = dict(data.kwargs) if isinstance(data, Given) else {}
+    return replace(callee, data=Given(data.target, tuple({**before, **kwargs}.items())))
+
+
 def call_library(walker: Walker, name: str, args: list[V], kwargs: dict[str, V], node: Node) -> V | None:
     """Calls of libraries without a model that still say something."""
     last = name.rpartition(".")[2]
     if name.endswith("functools.partial") and args and isinstance(args[0].data, Func):
         return partial_of(walker, args, kwargs)
+    if name.endswith("functools.partial") and len(args) == 1 and isinstance(args[0].data, Module | Given):
+        return given_to(walker, args[0], kwargs)
     if name.startswith("torch.") and last in ("tensor", "as_tensor", "Tensor", "LongTensor", "IntTensor", "clone"):
         walker.domain.fresh += 1
         if args:

@@ -64,6 +64,14 @@ class Func:
     weak: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """A function of a library with keywords already given."""
+
+    target: Target
+    kwargs: tuple[tuple[str, V], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """A number as text, as the environment holds it: the text of zero is as true as any."""
@@ -387,7 +395,7 @@ class Domain:
             return self.values.lit(bool(value.data.items))
         if isinstance(value.data, Map) and not value.data.rest and value.data.items:
             return self.values.lit(True)
-        if isinstance(value.data, Grp | OneOf | Func | Instance | Klass | Module | Work):
+        if isinstance(value.data, Grp | OneOf | Func | Given | Instance | Klass | Module | Work):
             return self.values.negate(self.is_none(value))
         if value.null is not None and value.null.op != "lit" and value.expr.op in ("atom", "recv"):
             return self.values.negate(value.null)

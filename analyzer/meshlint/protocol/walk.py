@@ -61,6 +61,7 @@ from meshlint.protocol.values import (
     Config,
     Domain,
     Func,
+    Given,
     Grp,
     Instance,
     Klass,
@@ -776,6 +777,10 @@ class Walker:
     def apply(self, callee: V, base: V | None, args: list[V], kwargs: dict[str, V], node: Node) -> V:
         """Call a value."""
         data, text = callee.data, callee.text
+        if isinstance(data, Given):
+            return self.apply(
+                replace(callee, data=Module(data.target)), None, args, {**dict(data.kwargs), **kwargs}, node
+            )
         if isinstance(data, Func):
             entry = self.engine.model_of(data)
             if entry is not None:
