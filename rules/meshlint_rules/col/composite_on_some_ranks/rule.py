@@ -16,7 +16,10 @@ class CompositeOnSomeRanks(ProgramRule):
 
     ## What it does
 
-    Finds library calls that stand for many collectives behind a gate that divides their group.
+    Finds library calls that stand for many collectives behind a gate that divides their group. A forward, a
+    `state_dict()` or a `clip_grad_norm_` counts where the function itself wraps the model by FSDP, a checkpoint of an
+    engine where it makes the engine by `deepspeed.initialize`, and `full_tensor()` behind a gate on the rank in the
+    job: over which dims a tensor or a model lies is not known, so these are warnings at most, the engine apart.
 
     ## Why this is bad
 
