@@ -15,7 +15,7 @@ from meshlint.engine.reproducers import reproducer_of
 from meshlint.engine.ruleset import load
 from meshlint.finding import Finding, Outcome, Report
 from meshlint.records import dataclass
-from meshlint.reproduce.case import Arm, Case, Depth, Happens, Reproducer, fixed
+from meshlint.reproduce.case import Arm, Case, Depth, Happens, Own, Reproducer, fixed
 from meshlint.reproduce.run import Runner
 from meshlint.reproduce.verdict import ArmVerdict, CaseVerdict, Verdict
 
@@ -70,7 +70,7 @@ class Evidence:
         reproducer = self.reproducer(finding.code)
         if reproducer is None:
             return ""
-        own = None if reproducer.own is None else reproducer.own(finding.sizes)
+        own = own_of(finding, reproducer)
         what = f"the rule's own cases{unsized(reproducer)}" if own is None else own.told
         verdict = self.run(reproducer, reproducer.cases if own is None else own.cases, what, finding.outcome)
         return _of_rule(verdict, what, finding.outcome)
@@ -140,10 +140,21 @@ def _own(verdict: Verdict, case: CaseVerdict) -> str:
     return f"{failing.happened.value} {where}{runs}{seen}; ok once its ranks do alike"
 
 
+def own_of(finding: Finding, reproducer: Reproducer) -> Own | None:
+    """Make the cases of a finding's own sizes, or choose those of the rule that are about the same and end alike."""
+    own = None if reproducer.own is None else reproducer.own(finding.sizes)
+    ends = own is None or not own.chosen or bool(_ending(own.cases, finding.outcome))
+    return own if ends else None
+
+
+def _ending(cases: tuple[Case, ...], outcome: Outcome) -> tuple[Case, ...]:
+    like = SHOWS.get(outcome, ())
+    return tuple(case for case in cases if any(case.failing.at(depth) in like for depth in case.depths))
+
+
 def alike(cases: tuple[Case, ...], outcome: Outcome) -> tuple[Case, ...]:
     """Give the cases that fail as a finding states, at some depth; all of them where none does."""
-    like = SHOWS.get(outcome, ())
-    return tuple(case for case in cases if any(case.failing.at(depth) in like for depth in case.depths)) or cases
+    return _ending(cases, outcome) or cases
 
 
 def alike_first(cases: tuple[Case, ...], outcome: Outcome) -> tuple[Case, ...]:
@@ -154,10 +165,10 @@ def alike_first(cases: tuple[Case, ...], outcome: Outcome) -> tuple[Case, ...]:
 
 def unsized(reproducer: Reproducer) -> str:
     """Say why a finding's own sizes were not run."""
-    if reproducer.own is not None:
-        return ", since what is known of this launch does not make its own"
     if reproducer.sizeless:
         return f", since {reproducer.sizeless}"
+    if reproducer.own is not None:
+        return ", since what is known of this launch does not make its own"
     return ", since its own calls make no short program" if reproducer.code.startswith(CODE) else ""
 
 

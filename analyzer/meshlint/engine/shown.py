@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from meshlint.engine.evidence import alike_first, own_case, unsized
+from meshlint.engine.evidence import alike_first, own_case, own_of, unsized
 from meshlint.engine.options import Options, UsageError
 from meshlint.engine.run import judged, scope_of
 from meshlint.finding import Finding
@@ -92,7 +92,7 @@ def shown(finding: Finding, reproducer: Reproducer | None) -> Shown | None:
         return Shown(finding, own, f"its own calls on {plural(case.world, 'rank')}", True)
     if reproducer is None:
         return None
-    sized = reproducer.own(finding.sizes) if reproducer.own is not None else None
+    sized = own_of(finding, reproducer)
     if sized is not None:
         cases = alike_first(sized.cases, finding.outcome)
         return Shown(finding, replace(reproducer, cases=cases), sized.told, True)

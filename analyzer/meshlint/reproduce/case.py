@@ -96,10 +96,14 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """The cases of one finding: the first whose library is there counts. `told` names its sizes and what was shrunk."""
+    """The cases of one finding: the first whose library is there counts. `told` names its sizes and what was shrunk.
+
+    `chosen`: they are those of the rule that are about the same setting.
+    """
 
     cases: tuple[Case, ...]
     told: str
+    chosen: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,7 @@ class Reproducer:
     own: Callable[[Mapping[str, Any]], Own | None] | None = None
     """Makes the cases of one finding from the sizes of its launch (`Finding.sizes`); None where they do not suffice."""
     sizeless: str = ""
-    """Why there is no `own`: the rest of a sentence that begins with "since"."""
+    """Why a finding gets the rule's own cases: the rest of a sentence that begins with "since"."""
 
     def depths(self) -> tuple[Depth, ...]:
         """Give the depths that have a case, shallow first."""

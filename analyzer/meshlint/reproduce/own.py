@@ -131,6 +131,17 @@ def above_one(name: str, cases: tuple[Case, ...], least: int = 2) -> Callable[[S
     return own
 
 
+def of_subject(cases: Sequence[Case], names: Mapping[str, str]) -> Callable[[Sizes], Own | None]:
+    """Choose those of a rule's cases that show what a finding is about: `names` gives their name by the field."""
+
+    def own(sizes: Sizes) -> Own | None:
+        about = str(sizes.get("subject"))
+        chosen = tuple(case for case in cases if case.name == names.get(about))
+        return Own(chosen, f"the rule's case of {about}", chosen=True) if chosen else None
+
+    return own
+
+
 def listed(sizes: Sizes, name: str = "hierarchical_context_parallel_sizes") -> tuple[int, ...]:
     """Give a list of numbers above 0; () where it is not known."""
     data = sizes.get(name)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from meshlint.reproduce.attention import Setting, attention_cases
-from meshlint.reproduce.case import Happens, Reproducer
-from meshlint.reproduce.own import above_one
+from meshlint.reproduce.case import Happens, Own, Reproducer
+from meshlint.reproduce.own import Sizes, above_one
 
 FLAT = {"lengths": (352, 148, 524, 1024), "flat": True}
 
@@ -19,9 +19,16 @@ CASES = attention_cases(
     real_error="requires cp_group",
 )
 
+
+def own(sizes: Sizes) -> Own | None:
+    """Give the rule's case to a finding about levels, which are what Transformer Engine asks for."""
+    about = sizes.get("subject", "levels")
+    return above_one("context_parallel_size", CASES)(sizes) if about == "levels" else None
+
+
 REPRODUCER = Reproducer(
     "HCP008",
     CASES,
-    own=above_one("context_parallel_size", CASES),
+    own=own,
     missing="its clause about the group is Transformer Engine's assertion, its others are checks of training scripts",
 )
