@@ -208,12 +208,12 @@ def merged(parts: Iterable[Part]) -> list[CodeFault]:
     shown_there = frozenset(fault.span for fault in own if fault.code == "PKD007")
     asked = [standing for part in parts for standing in part.stages if shown_there.isdisjoint(standing.through)]
     stages = _best(_outermost(asked))
-    gone = {fault.scope for fault in stages if fault.code == "PKD007"}
+    gone = {_holder(fault) for fault in stages if fault.code == "PKD007"}
     part = {fault.scope for fault in stages if fault.code == "COL003"}
     own = [fault for fault in own if not (fault.subject.endswith(UNFILLED) and fault.scope in part)]
-    told = {_name(fault): fault for fault in own if not (fault.code == "COL003" and fault.scope in gone)}
-    shown = {(fault.code, fault.scope) for fault in told.values()}
-    told |= {_name(fault): fault for fault in stages if (fault.code, fault.scope) not in shown}
+    told = {_name(fault): fault for fault in own if not (fault.code == "COL003" and _holder(fault) in gone)}
+    shown = {(fault.code, _holder(fault)) for fault in told.values()}
+    told |= {_name(fault): fault for fault in stages if (fault.code, _holder(fault)) not in shown}
     told |= {_name(fault): fault for part in parts for fault in part.omitted}
     grouped = {fault.span for fault in told.values() if fault.code.startswith("GRP")}
     removed = {f.span: f for f in told.values() if f.code.startswith("COL") and f.span in grouped}
@@ -235,6 +235,11 @@ def _stranding(fault: CodeFault, stuck: CodeFault | None) -> CodeFault:
 
 
 _PARAGRAPH = "\n\n"
+
+
+def _holder(fault: CodeFault) -> tuple[str, str]:
+    """Give the function of a fault, which bears its name in its own file alone."""
+    return fault.span.path, fault.scope
 
 
 def _name(fault: CodeFault) -> str:
