@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from meshlint.reproduce.case import Arm, Case, Depth, Happens
 
-STAND_IN = '''\
+STAND_IN = """\
 from math import exp, sin
 
 def parts(items, count):
@@ -59,7 +59,7 @@ def measure(comm, cp_group, level_groups=None, seq=8, heads=4):  # against atten
         q, kv = ({at: one for at, one in everybodys(x, a2a).items() if at[0] in share} for x in (q, kv))
     out = everybodys(attend(q, everybodys(kv, p2p)), a2a)
     check("attention", [x for at in right for x in out[at]], [x for at in right for x in right[at]])
-'''
+"""
 
 _REAL = """\
 from megatron.core import parallel_state
