@@ -471,27 +471,32 @@ def walk_body(walker: Walker, node: Node) -> bool:
     alive = walker.block(node[2])
     outer = frame.items
     alike = len(node[2]) == 1 and len(outer) == count + 1 and isinstance(outer[-1], OpItem)
-    handlers: list[tuple[list[Item], bool, int]] = []
+    handlers: list[tuple[list[Item], bool, int, Origin]] = []
     after = frame.env
-    for _, name, body, line in node[3]:
+    for kind, name, body, line in node[3]:
         frame.items, frame.env = [], dict(before)
         if name:
             frame.env[name] = walker.domain.unknown(walker.key("exception", line), nonnull=True)
         caught = walker.block(body)
-        handlers.append((frame.items, caught, line))
+        ends = kind is not None and dotted(kind) in _ENDS
+        handlers.append((frame.items, caught, line, Origin.UNKNOWN if ends else Origin.LOCAL))
         if caught:
             condition = walker.domain.number(walker.key("raised", line))
             after = widened_env(walker, walker.values.compare("<", 0, condition), frame.env, after)
     frame.items, frame.env = outer, after
     if alive:
         alive = walker.block(node[4])
-    for items, _, line in handlers:
+    for items, _, line, origin in handlers:
         leave = leaves(items)
         if not alike and (has_events(items) or (leave is not None and leave.kind != "raise")):
-            raised = walker.values.atom(walker.key("exception", line), Origin.LOCAL)
+            raised = walker.values.atom(walker.key("exception", line), origin)
             gate = Gate(walker.site(line, 1, "except"), "except", "", True, node[-1])
             outer.append(AltItem(raised, items, [], gate))
-    return alive or any(caught for _, caught, _ in handlers)
+    return alive or any(caught for _, caught, _, _ in handlers)
+
+
+_ENDS = ("StopIteration", "StopAsyncIteration")
+"""What is raised where elements are at an end: as in a loop over them, their number is not known to differ."""
 
 
 def manager_items(walker: Walker, node: Node) -> list[Item] | None:
