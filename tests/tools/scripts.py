@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-SECONDS = 6
-"""How long an arm may stand before it shows where."""
-PATIENCE = 40
+SECONDS = 8
+"""How long the failing arm of two ranks may stand before it shows where; more ranks take longer to come together."""
+PATIENCE = 60
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 CODE_RULES = ("COL", "GRP", "PKD001", "PKD007")
 
@@ -37,7 +37,7 @@ def written_scripts(codes: list[str], own: bool, there: dict[str, str]) -> Itera
     from meshlint.reproduce.script import _parallel, written
 
     for code, name, case, of in own_cases(codes) if own else rule_cases(codes):
-        text = written(case, code, of=of).replace("_later(30,", f"_later({SECONDS},")
+        text = written(case, code, of=of).replace("_later(30,", f"_later({max(SECONDS, 4 * case.world)},")
         missing = [module for module in case.needs if module not in there]
         why = f"needs {', '.join(missing)}" if missing else "" if Depth.CPU in case.depths else "needs GPUs"
         happens = case.failing.at(Depth.CPU if Depth.CPU in case.depths else Depth.SIMULATE).value

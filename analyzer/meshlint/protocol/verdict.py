@@ -209,8 +209,8 @@ def merged(parts: Iterable[Part]) -> list[CodeFault]:
     asked = [standing for part in parts for standing in part.stages if shown_there.isdisjoint(standing.through)]
     stages = _best(_outermost(asked))
     gone = {_holder(fault) for fault in stages if fault.code == "PKD007"}
-    part = {fault.scope for fault in stages if fault.code == "COL003"}
-    own = [fault for fault in own if not (fault.subject.endswith(UNFILLED) and fault.scope in part)]
+    part = {_holder(fault) for fault in stages if fault.code == "COL003"}
+    own = [fault for fault in own if not (fault.subject.endswith(UNFILLED) and _holder(fault) in part)]
     told = {_name(fault): fault for fault in own if not (fault.code == "COL003" and _holder(fault) in gone)}
     shown = {(fault.code, _holder(fault)) for fault in told.values()}
     told |= {_name(fault): fault for fault in stages if (fault.code, _holder(fault)) not in shown}
