@@ -55,6 +55,44 @@ def test_a_pairing_shows_by_its_numbers(tmp_path: Path) -> None:
     assert json.loads(found.skeleton)["failing"].startswith("if rank == 0:  # train.py:5\n")
 
 
+def test_what_two_sides_send_and_take_carries_one_number() -> None:
+    (one,) = [one for one in findings("COL003") if one.span.path.endswith("without_a_pipeline.py")]
+    (found,) = reproduced(Report("", (one,)), Depth.SIMULATE)
+    assert found.reproducer.startswith("hang at depth simulate")
+    assert 'check("line 28", x[0], 18.0)' in json.loads(found.skeleton)["failing"]
+
+
+def test_a_gate_is_written_by_coordinates_and_what_all_do_alike_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "import torch.distributed as dist\nfrom megatron.core import parallel_state as mpu\n\n\n"
+        "def step(loss, config):\n    tp = mpu.get_tensor_model_parallel_group()\n"
+        "    if config.report and mpu.get_tensor_model_parallel_rank() == 0:\n        dist.all_reduce(loss, group=tp)\n"
+        "    if config.wait:\n        dist.barrier()\n"
+    )
+    (found,) = reproduced(judged(tmp_path), Depth.SIMULATE)
+    failing = json.loads(found.skeleton)["failing"]
+    assert "if tp_rank == 0:  # train.py:7\n" in failing
+    assert "if False" not in failing
+
+
+@pytest.mark.parametrize(
+    ("code", "lines"),
+    [
+        ("GRP001", ("if rank < 2:  # only_members_make_the_group.py:8", "dist.new_group([0, 1])  # only_members")),
+        ("GRP003", ("def mean(x, group):  # divided_by_the_world.py:7", "x = x / dist.get_world_size()  # divided")),
+        ("GRP005", ("def count_batches(value, group=None):  # one", "count_batches(torch.tensor([rank + 1]))  # one")),
+        ("PKD001", ("if stage in [0, 2]:\n", "dist.broadcast(cu_seqlens, src=first, group=tp_group)  # nothing_for")),
+        (
+            "COL003",
+            ("count = torch.full((1,), 5.0 if rank == first else 0.0)", 'check("count", count, 5.0)  # room_that'),
+        ),
+    ],
+)
+def test_what_no_simulation_finds_is_shown_by_its_own_names(code: str, lines: tuple[str, str]) -> None:
+    texts = [json.loads(one.skeleton)["failing"] for one in findings(code)]
+    assert [text for text in texts if all(line in text for line in lines)]
+
+
 def test_names_of_files_stay_words_of_a_comment(tmp_path: Path) -> None:
     name = "a\nraise SystemExit.py"
     (tmp_path / name).write_text(
@@ -120,6 +158,8 @@ def test_a_launch_is_shown_by_its_own_sizes(code: str, says: str) -> None:
         ("FRW004", "crash-start", "crash at depth simulate, by the rule's own cases, since a name is known or not"),
         ("FRW004", "ignored", "wrong-values at depth simulate"),
         ("RCP001", "crash-start", "not run: RCP001 has no case at this depth (it has cpu, gpu)"),
+        ("RCP001", "ignored", "wrong-values at depth simulate, by the rule's case of recompute_method"),
+        ("RCP001", "ignored", "by the rule's own cases, since none of them is about this very setting"),
         ("PAR003", "wrong", "wrong-values at depth simulate, by its own sizes (num_layers 28"),
     ],
 )

@@ -53,8 +53,7 @@ wrong = []
 """
 
 GROUPS = '''
-def groups(lists):
-    """Make the process groups of `lists`; give this rank's own."""
+def groups(lists):  # makes the process groups of `lists`, and gives this rank's own
     made = [dist.new_group(ranks) for ranks in lists]
     return next((group for group, ranks in zip(made, lists) if rank in ranks), None)
 
@@ -147,7 +146,8 @@ def written(
     """Write a case; `seen` is what was measured of its failing arm, if it was run. Below LINES lines."""
     loose = "".join(_parts(case, title, seen, file, of)).rstrip("\n") + "\n"
     dense = loose.replace("\n\n\n", "\n\n")
-    tries = (loose, dense, dense.replace("\n\n    def ", "\n    def "))
+    denser = dense.replace("\n\n    def ", "\n    def ")
+    tries = (loose, dense, denser, denser.replace("import sys\n\n", "import sys\n"))
     return next((text for text in tries if text.count("\n") < LINES), tries[-1])
 
 
