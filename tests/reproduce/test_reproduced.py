@@ -160,6 +160,13 @@ def test_a_python_that_was_asked_for_is_used_or_told_of(meshlint: CommandLine, t
     assert "reproduced: not run at depth cpu: there is no program" in " ".join(run.out.split())
 
 
+def test_ranks_that_come_to_the_end_stay_where_others_hang(meshlint: CommandLine) -> None:
+    """A rank that left would close its connections, and gloo would raise where the script says that it hangs."""
+    hangs = meshlint("reproduce", "COL001", "--case", "hang", "--write", "-").out
+    assert hangs.index("end = dist.new_group") < hangs.index("[sys.argv[1]]()") < hangs.index("dist.barrier(end)")
+    assert "dist.barrier(end)" not in meshlint("reproduce", "COL001", "--case", "pairs-silently", "--write", "-").out
+
+
 def test_a_script_needs_a_name(meshlint: CommandLine) -> None:
     run = meshlint("reproduce", "COL001", "--write", "")
     assert (run.status, "names no file" in run.err) == (2, True)

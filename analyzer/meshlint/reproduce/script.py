@@ -52,12 +52,12 @@ PLAIN = """
 wrong = []
 """
 
-GROUPS = '''
+GROUPS = """
 def groups(lists):  # makes the process groups of `lists`, and gives this rank's own
     made = [dist.new_group(ranks) for ranks in lists]
     return next((group for group, ranks in zip(made, lists) if rank in ranks), None)
 
-'''
+"""
 
 CHECK = """
 def check(name, value, right):
@@ -82,15 +82,14 @@ MAIN = """
 if __name__ == "__main__":
     faulthandler.dump_traceback_later({seconds}, exit=True)  # a rank that hangs shows where it stands, and ends
     dist.init_process_group("nccl" if cuda else "gloo")
-    if rank == 0:
+{end}    if rank == 0:
         backend = f"NCCL {{torch.cuda.nccl.version()}}" if cuda else "gloo"
         print(__doc__, f"Python {{sys.version.split()[0]}}, torch {{torch.__version__}}, {{backend}}, {{world}} ranks")
     {{"failing": failing, "fixed": fixed}}[sys.argv[1]]()
     if cuda:
         torch.cuda.synchronize()
     print(f"rank {{rank}}: {{'wrong values' if any(wrong) else 'ok'}}", flush=True)
-    os._exit(any(wrong))  # without goodbyes, which would wait for ranks that never come
-"""
+{leave}"""
 
 BACKEND = """\
         backend = f"NCCL {torch.cuda.nccl.version()}" if cuda else "gloo"
@@ -101,23 +100,34 @@ CUDA_MAIN = """
 if __name__ == "__main__":
     faulthandler.dump_traceback_later({seconds}, exit=True)  # a rank that hangs shows where it stands, and ends
     dist.init_process_group("nccl")
-    if rank == 0:
+{end}    if rank == 0:
         print(__doc__, "Python", sys.version.split()[0], "torch", torch.__version__, "NCCL", torch.cuda.nccl.version())
     {{"failing": failing, "fixed": fixed}}[sys.argv[1]]()
     torch.cuda.synchronize()
     print(f"rank {{rank}}: {{'wrong values' if any(wrong) else 'ok'}}", flush=True)
-    os._exit(any(wrong))  # without goodbyes, which would wait for ranks that never come
-"""
+{leave}"""
 
 GLOO_MAIN = """
 
 if __name__ == "__main__":
     faulthandler.dump_traceback_later({seconds}, exit=True)  # a rank that hangs shows where it stands, and ends
     dist.init_process_group("gloo")
-    if rank == 0:
+{end}    if rank == 0:
         print(__doc__, f"Python {{sys.version.split()[0]}}, torch {{torch.__version__}}, gloo, {{world}} ranks")
     {{"failing": failing, "fixed": fixed}}[sys.argv[1]]()
     print(f"rank {{rank}}: {{'wrong values' if any(wrong) else 'ok'}}", flush=True)
+{leave}"""
+
+END = """\
+    end = dist.new_group(backend="gloo")
+"""
+
+STAY = """\
+    dist.barrier(end)  # all wait: where one left, the calls of those that hang would fail
+    os._exit(any(wrong))
+"""
+
+LEAVE = """\
     os._exit(any(wrong))  # without goodbyes, which would wait for ranks that never come
 """
 
@@ -191,7 +201,8 @@ def _parts(case: Case, title: str, seen: ArmVerdict | None, file: str, of: Found
         yield f"\n\n{prelude}\n"
     for name, text in arms:
         yield f"\n\ndef {name}():\n" + "".join(f"    {line}\n" if line else "\n" for line in text.split("\n"))
-    main = main.format(**values)
+    together = _waits(case)
+    main = main.format(**values, end=END if together else "", leave=STAY if together else LEAVE)
     if known and parallel:
         told = ", ".join(f'"{name}", sys.modules["{name}"].__version__' for name in known)
         if BACKEND in main:  # in the same number of lines
@@ -199,6 +210,11 @@ def _parts(case: Case, title: str, seen: ArmVerdict | None, file: str, of: Found
             told += ', "NCCL", torch.cuda.nccl.version() if cuda else "none"'
         main = main.replace('    {"failing"', f'        print({told})\n    {{"failing"', 1)
     yield main
+
+
+def _waits(case: Case) -> bool:
+    """Say whether ranks wait in the failing arm, while others may have come to its end."""
+    return Happens.HANG in map(case.failing.at, case.depths)
 
 
 def _frame(case: Case, parallel: bool) -> tuple[str, str]:
