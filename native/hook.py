@@ -83,7 +83,7 @@ def _built(paths: list[str], made: Path) -> dict[str, str]:
             super().build_extensions()
 
     words = [*OPTIONS, *paths]
-    extensions = mypycify(words, opt_level="2", debug_level="0", multi_file=True, group_name="meshlint")
+    extensions = mypycify(words, opt_level="1", debug_level="0", multi_file=True, group_name="meshlint")
     build = Build(Distribution({"name": "meshlint", "ext_modules": extensions}))
     build.build_lib, build.build_temp = str(made), str(made.with_name("objects"))
     build.ensure_finalized()

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
+from types import ModuleType
 
 from meshlint.config.surface import Context
 from meshlint.engine import split
@@ -162,10 +163,15 @@ def _trusted(stamp: Stamp, began: float) -> Stamp:
 
 def _pack(folder: Path, tree: Tree) -> Path:
     """Give the file of a tree's pack: what lowers files, and for which Python, is part of its name."""
-    own = [Path(module.__file__ or "").stat() for module in (reading, heads, stages, summary, verdict, forwarding)]
+    own = [_source(module).stat() for module in (reading, heads, stages, summary, verdict, forwarding)]
     parts = (sys.version, *(f"{one.st_mtime_ns} {one.st_size}" for one in own), str(tree.root))
     name = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:40]
     return folder / f"{name}.facts"
+
+
+def _source(module: ModuleType) -> Path:
+    """Give the source of a module, which lies beside it where it is compiled: both read the same."""
+    return Path(module.__file__ or "").with_name(f"{module.__name__.rpartition('.')[2]}.py")
 
 
 def load(pack: Path) -> Pack:
