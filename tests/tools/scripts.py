@@ -86,10 +86,11 @@ def one_arm(file: Path, world: int, arm: str) -> tuple[list[int], str]:
     """
     import torch.distributed as dist
 
-    store = dist.TCPStore("127.0.0.1", 0, None, True, wait_for_workers=False)
-    port = store.port
     logs = [file.with_suffix(f".{arm}.{rank}") for rank in range(world)]
-    pids = [_forked(file, arm, rank, world, port, logs[rank]) for rank in range(world)]
+    reads, writes = os.pipe()
+    pids = [_forked(file, arm, rank, world, reads, logs[rank]) for rank in range(world)]
+    store = dist.TCPStore("127.0.0.1", 0, None, True, wait_for_workers=False)  # its threads begin after the forks
+    os.write(writes, b"%8d" % store.port * world)
     statuses: dict[int, int] = {}
     end = time.monotonic() + PATIENCE
     while len(statuses) < world and time.monotonic() < end:
@@ -102,10 +103,13 @@ def one_arm(file: Path, world: int, arm: str) -> tuple[list[int], str]:
             os.kill(pid, 9)
             os.waitpid(pid, 0)
             statuses[rank] = -9
+    os.close(reads)
+    os.close(writes)
+    del store
     return [statuses[rank] for rank in range(world)], "".join(log.read_text("utf-8", "replace") for log in logs)
 
 
-def _forked(file: Path, arm: str, rank: int, world: int, port: int, log: Path) -> int:
+def _forked(file: Path, arm: str, rank: int, world: int, ports: int, log: Path) -> int:
     pid = os.fork()
     if pid:
         return pid
@@ -114,6 +118,7 @@ def _forked(file: Path, arm: str, rank: int, world: int, port: int, log: Path) -
         out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(out, 1)
         os.dup2(out, 2)
+        port = int(os.read(ports, 8))
         os.environ.update(
             RANK=str(rank), WORLD_SIZE=str(world), LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
             TORCHELASTIC_USE_AGENT_STORE="True", TORCHELASTIC_RESTART_COUNT="0",
