@@ -80,6 +80,14 @@ def plain_lines(text: str) -> str:
     return "\n".join(plain(line) for line in text.split("\n"))
 
 
+def in_source(text: str, without: str = "") -> str:
+    """Give text for a comment or a string of a program that is written: `?` for what is not ASCII or not seen.
+
+    The characters of `without` are left out too; file names and messages may hold anything.
+    """
+    return "".join(char if char.isascii() and char.isprintable() and char not in without else "?" for char in text)
+
+
 def _shown(char: str) -> str:
     if char == "\t":
         return " "

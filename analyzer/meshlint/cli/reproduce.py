@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from meshlint.plain import clean, harmless
+from meshlint.plain import clean, harmless, in_source
 
 if TYPE_CHECKING:
     from meshlint.engine.shown import Shown
@@ -165,7 +165,7 @@ def _place(shown: Shown) -> Found:
     from meshlint.reproduce.script import Found
 
     span = shown.finding.span
-    path = "".join(c if c.isascii() and c.isprintable() and c not in '"\\`' else "?" for c in span.path)
+    path = in_source(span.path, without='"\\`')
     return Found(f"{path}:{span.line}", f"docs/{shown.finding.rule_url} of meshlint", shown.told if shown.own else "")
 
 

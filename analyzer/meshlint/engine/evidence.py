@@ -14,6 +14,7 @@ from dataclasses import field, replace
 from meshlint.engine.reproducers import reproducer_of
 from meshlint.engine.ruleset import load
 from meshlint.finding import Finding, Outcome, Report
+from meshlint.plain import in_source
 from meshlint.records import dataclass
 from meshlint.reproduce.case import Arm, Case, Depth, Happens, Own, Reproducer, fixed
 from meshlint.reproduce.run import Runner
@@ -123,8 +124,7 @@ def own_case(finding: Finding) -> Case:
 def _says(message: str) -> str:
     """Give the first sentence of a message as plain words, which may stand in any text."""
     first = message.split("\n")[0].partition(". ")[0].rstrip(".")
-    plain = "".join(letter if letter.isascii() and letter.isprintable() else "?" for letter in first)
-    return plain.replace("`", "").replace('"', "'").replace("\\", "/")
+    return in_source(first).replace("`", "").replace('"', "'").replace("\\", "/")
 
 
 def _own(verdict: Verdict, case: CaseVerdict) -> str:

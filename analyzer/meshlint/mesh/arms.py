@@ -12,6 +12,7 @@ from keyword import iskeyword
 from typing import Any
 
 from meshlint.place import Span
+from meshlint.plain import in_source
 from meshlint.records import dataclass
 
 PAIRS = {"dp": [[0, 2], [1, 3]], "pp": [[0, 2], [1, 3]]}
@@ -71,7 +72,7 @@ def packed(world: int, failing: str, fixed: str, prelude: str = "", runs: str = 
 def place(span: Span) -> str:
     """Name a place in a comment; file names may hold anything."""
     name = span.path.rpartition("/")[2]
-    return f"{''.join(c if c.isascii() and c.isprintable() else '?' for c in name)[-60:]}:{span.line}"
+    return f"{in_source(name)[-60:]}:{span.line}"
 
 
 def identifier(text: str, otherwise: str) -> str:

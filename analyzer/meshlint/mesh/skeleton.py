@@ -27,9 +27,9 @@ LINES = 60
 """A longer program shows nobody anything."""
 
 APART = 4096
-"""Elements by which sizes differ where they do. NCCL hangs then where one side waits for more, as with real tensors; one
-element more is rounded away in silence (measured on 2 H200, torch 2.11, NCCL 2.28.9: 1 against 2 elements never hang,
-1,024 to 65,536 against twice as many always do in all_reduce, and in broadcast where the receiver takes more).
+"""Elements by which sizes differ where they do. NCCL hangs then where one side waits for more, as with real tensors;
+one element more is rounded away in silence (measured on 2 H200, torch 2.11, NCCL 2.28.9: 1 against 2 elements never
+hang, 1,024 to 65,536 against twice as many always do in all_reduce, and in broadcast where the receiver takes more).
 """
 
 ROUNDS = 3
