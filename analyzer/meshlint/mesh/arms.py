@@ -69,6 +69,11 @@ def packed(world: int, failing: str, fixed: str, prelude: str = "", runs: str = 
     return json.dumps({**made, **{name: value for name, value in more.items() if value}})
 
 
+def _filled(world: int, text: str, failing: str, fixed: str, prelude: str = "", runs: str = "") -> str:
+    """Give both arms of one text, which differ in what fills its holes."""
+    return packed(world, text.replace(HOLE, failing), text.replace(HOLE, fixed), prelude, runs)
+
+
 def place(span: Span) -> str:
     """Name a place in a comment; file names may hold anything."""
     name = span.path.rpartition("/")[2]
@@ -186,7 +191,7 @@ def without_agreement(function: str, parameter: str, begin: Span, agrees: Step, 
         f"for _ in range(int(value.item())):  # what follows goes by the value: rounds, say\n"
         f"    dist.all_reduce(torch.tensor([1.0]), group=its_{group})\n"
     )
-    return packed(2, text.replace(HOLE, ""), text.replace(HOLE, f", {group}=its_{group}"))
+    return _filled(2, text, "", f", {group}=its_{group}")
 
 
 def rank_of_a_node(call: Span, name: str) -> str:
@@ -198,7 +203,7 @@ def rank_of_a_node(call: Span, name: str) -> str:
         f"    dist.barrier()  # {place(call)}: init_process_group waits for the numbers of all ranks\n"
     )
     runs = "the rendezvous of init_process_group as a barrier of those that come with their own number"
-    return packed(4, text.replace(HOLE, "[0, 1, 0, 1]"), text.replace(HOLE, "[0, 1, 2, 3]"), runs=runs)
+    return _filled(4, text, "[0, 1, 0, 1]", "[0, 1, 2, 3]", runs=runs)
 
 
 def place_among_ranks(looked: Span, dim: str) -> str:
@@ -211,7 +216,7 @@ def place_among_ranks(looked: Span, dim: str) -> str:
         f"    if place in ranks:  # {place(looked)}\n        found = ranks\n"
         f'check("ranks of the group", found, {right}[rank])\n'
     )
-    return packed(4, text.replace(HOLE, f"dist.get_rank({group})"), text.replace(HOLE, "rank"))
+    return _filled(4, text, f"dist.get_rank({group})", "rank")
 
 
 def size_of_another(test: Span, dim: str, group: str, call: Step) -> str:
@@ -227,7 +232,7 @@ def size_of_another(test: Span, dim: str, group: str, call: Step) -> str:
         + "".join(f"    {line}\n" for line in lines)
         + f'check("line {call.span.line}", x, {right})\n'
     )
-    return packed(2, text.replace(HOLE, other), text.replace(HOLE, name))
+    return _filled(2, text, other, name)
 
 
 # -- orders and names ------------------------------------------------------------------------------------------------
@@ -245,7 +250,7 @@ def out_of_turn(loop: Span, call: Step, by_group: bool) -> str:
         + f'    check(f"line {call.span.line}, element {{name}}", x, {times}values[name])\n'
     )
     own = '[["a", "b"], ["b", "a"]][rank]'
-    return packed(2, text.replace(HOLE, own), text.replace(HOLE, f"sorted({own})"))
+    return _filled(2, text, own, f"sorted({own})")
 
 
 def without_name(name: str, loop: Span, read: Span, call: Step) -> str:
@@ -257,7 +262,7 @@ def without_name(name: str, loop: Span, read: Span, call: Step) -> str:
         f"{HOLE}for element in elements:  # {place(loop)}\n    if element is not None:\n        {known} = element\n"
         f"x = torch.tensor([{known}])  # {place(read)}\n" + "".join(f"{line}\n" for line in lines)
     )
-    return packed(2, text.replace(HOLE, ""), text.replace(HOLE, f"{known} = 0.0\n"))
+    return _filled(2, text, "", f"{known} = 0.0\n")
 
 
 # -- stages ----------------------------------------------------------------------------------------------------------
@@ -294,7 +299,8 @@ def unsent(keys: Sequence[Key], stages: Sequence[str], absent: Sequence[int], en
         + f"if stage in {HOLE}:\n{''.join(sends)}"
         + f"through({len(stages)}, {names[0]} if stage in {HOLE} else None){far}\n"
     )
-    return packed(2 * len(stages), *_reaching(text, present, len(stages)), prelude=ATTEND)
+    every = list(range(len(stages)))
+    return _filled(2 * len(stages), text, str(present), str(every), prelude=ATTEND)
 
 
 def sides_apart(stage: str, sender: tuple[Step, Key] | None, receiver: tuple[Step, Key] | None) -> str:
@@ -336,11 +342,7 @@ def early_none(keys: Sequence[str], left: Span) -> str:
         f"stage = rank  # first, middle, last\n{' = '.join(names)} = torch.tensor(layout)  # as the batch holds it\n"
         f"if stage not in {HOLE}:\n    {' = '.join(names)} = None  # {place(left)}\n" + f"through(3, {names[0]})\n"
     )
-    return packed(3, *_reaching(text, [0, 2], 3), prelude=ATTEND)
-
-
-def _reaching(text: str, present: Sequence[int], count: int) -> tuple[str, str]:
-    return tuple(text.replace(HOLE, str(list(stages))) for stages in (present, range(count)))  # type: ignore[return-value]
+    return _filled(3, text, "[0, 2]", "[0, 1, 2]", prelude=ATTEND)
 
 
 def _read(name: str, names: Sequence[str]) -> str:
@@ -367,5 +369,4 @@ def unfilled(keys: Sequence[str], empty: str, served: Collection[str], returned:
         + f'check("{names[0]}", {names[0]}, 5.0)  # {place(returned)}: what is returned\n'
         + "".join(f'check("{name}", {name}, 5.0)\n' for name in names[1:])
     )
-    arms = (text.replace(HOLE, json.dumps(sent)) for sent in (served, stages))
-    return packed(2 * len(stages), *arms)
+    return _filled(2 * len(stages), text, json.dumps(served), json.dumps(stages))
