@@ -71,6 +71,9 @@ ORIGIN_BITS = {origin: 1 << place for place, origin in enumerate(Origin)}
 _ORIGINS = {id(origin): (bits, origin.value, origin is Origin.LOCAL) for origin, bits in ORIGIN_BITS.items()}
 """The bits, the word and whether it is local, by the identity of an origin: the hash of a member is slow."""
 
+NUMBER_CAP = 1 << 62
+"""Larger numbers are not computed: ranks and sizes are none."""
+
 DEPTH_CAP = 64
 """Deeper expressions become atoms of the same `var`."""
 
@@ -355,7 +358,7 @@ def _merged(parts: tuple[Expr, ...]) -> tuple[int, bool, bool]:
 
 
 def fold(op: str, left: Any, right: Any) -> Any:
-    """Compute `left op right`; None where that has no value (a type that does not fit, division by zero)."""
+    """Compute `left op right`; None where that has no value (a type that does not fit, division by zero, too large)."""
     if op == "==":
         return left == right
     if op == "in":
@@ -365,7 +368,8 @@ def fold(op: str, left: Any, right: Any) -> Any:
     if op in ("//", "%"):
         return None if right == 0 else (left // right if op == "//" else left % right)
     table = {"+": left + right, "-": left - right, "*": left * right, "<": left < right, "<=": left <= right}
-    return table[op] if op in table else (min(left, right) if op == "min" else max(left, right))
+    made = table[op] if op in table else (min(left, right) if op == "min" else max(left, right))
+    return made if -NUMBER_CAP <= made <= NUMBER_CAP else None
 
 
 def atoms(expr: Expr) -> tuple[Expr, ...]:

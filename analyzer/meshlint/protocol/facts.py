@@ -42,11 +42,15 @@ from dataclasses import field
 from typing import Any
 
 from meshlint.records import dataclass
+from meshlint.room import room
 
 Node = tuple[Any, ...]
 
 MAX_TEXT = 1 << 20
 """Characters of the longest file that is followed: its tree takes up to 400 bytes for each."""
+
+PARSED = 1000
+"""Calls inside of one another in which a file is parsed and lowered: more than `MAX_DEPTH` needs."""
 
 MAX_DEPTH = 64
 """Expressions and statements nested deeper are cut off; no person writes them."""
@@ -261,11 +265,11 @@ def read(path: str, text: str) -> FileFacts:
     if len(text) > MAX_TEXT:
         return _nothing(path, f"line 1: it has {len(text):,} characters; at most {MAX_TEXT:,} are followed")
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), room(PARSED):
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
-        lowering = _Lowering()
-        lowering.module(tree)
+            lowering = _Lowering()
+            lowering.module(tree)
     except SyntaxError as error:
         python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
         return _nothing(path, f"line {error.lineno or 1}: it is no {python}: {error.msg}")
@@ -480,8 +484,13 @@ class _Lowering:
             if node.value is not None:
                 scope.attributes.append((node.target.id, self.expr(node.value)))
         elif isinstance(node, ast.If):
-            for statement in [*node.body, *node.orelse]:
-                self.class_statement(statement, scope)
+            self.depth += 1
+            if self.depth <= MAX_DEPTH:
+                for statement in [*node.body, *node.orelse]:
+                    self.class_statement(statement, scope)
+            else:
+                self.note = self.note or "statements nested too deeply were left out"
+            self.depth -= 1
         elif isinstance(node, ast.ClassDef):
             self.klass(node)
 
@@ -555,17 +564,25 @@ class _Lowering:
                 self.class_scopes[self.scope.owner].stores.append((node.attr, self.scope.index, value))
         elif isinstance(node, ast.Subscript):
             self.keyed(node, value)
+        elif isinstance(node, ast.Tuple | ast.List | ast.Starred) and self.depth >= MAX_DEPTH:
+            self.note = self.note or "expressions nested too deeply were left out"
+            return X
         elif isinstance(node, ast.Tuple | ast.List):
             parts = value[1] if value[0] in ("T", "L") and len(value[1]) == len(node.elts) else None
+            self.depth += 1
             lowered = [
                 self.target(
                     t, parts[place] if parts is not None else ("S", value, ("C", place)) if value is not X else X
                 )
                 for place, t in enumerate(node.elts)
             ]
+            self.depth -= 1
             return ("T", tuple(lowered))
         elif isinstance(node, ast.Starred):
-            return ("*", self.target(node.value, X))
+            self.depth += 1
+            held = self.target(node.value, X)
+            self.depth -= 1
+            return ("*", held)
         return self.expr(node)
 
     def s_if(self, node: ast.If) -> Node:
@@ -698,11 +715,15 @@ class _Lowering:
         self.scope.callees[text] = None
         last = text.rpartition(".")[2]
         self.seed(last)
+        first: Node | None = None
         if last == "partial" and node.args and isinstance(node.args[0], ast.Attribute):
-            given = dotted(self.expr(node.args[0]))
+            first = self.expr(node.args[0])
+            given = dotted(first)
             self.scope.callees[given] = None
             self.seed(given.rpartition(".")[2])
-        arguments = tuple([self.expr(a) for a in node.args])
+        arguments = tuple([self.expr(a) for a in (node.args if first is None else node.args[1:])])
+        if first is not None:
+            arguments = (first, *arguments)
         keywords = tuple([(k.arg, self.expr(k.value)) for k in node.keywords])
         for value in (*arguments, *[v for _, v in keywords]):
             if value[0] == "N":

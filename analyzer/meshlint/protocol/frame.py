@@ -47,5 +47,7 @@ class Frame:
     """The value numbers of lists of ranks from which groups are made."""
     looked_for: list[tuple[V, int, int]] = field(default_factory=list)
     """What was looked for in which list (its value number), and the line."""
+    calls: int = 0
+    """Through how many calls the events are reached that it has left behind."""
     serial: int = 0
     """Which activation it is: functions defined inside see its variables."""

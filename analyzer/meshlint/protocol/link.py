@@ -7,6 +7,7 @@ imports, re-exports, star imports and plain aliases (`dist = torch.distributed`)
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Any, Literal, TypeVar
@@ -56,6 +57,7 @@ class Linker:
     _suffixes: dict[str, list[str]] = field(default_factory=dict)
     _tables: dict[str, dict[str, tuple[str, object]]] = field(default_factory=dict)
     _circles: Circles = field(default_factory=Circles)
+    _named: dict[str, list[int]] = field(default_factory=dict)
     _methods: dict[str, list[tuple[str, int]]] | None = None
     _children: dict[tuple[str, int], list[tuple[str, int]]] | None = None
     _nested: dict[str, dict[str, list[tuple[int, int]]]] = field(default_factory=dict)
@@ -279,6 +281,14 @@ class Linker:
                     known.setdefault(definition.name, []).append((definition.parent, definition.index))
         return known
 
+    def named(self, path: str) -> list[int]:
+        """Give the functions of a file but lambdas, in order of place."""
+        known = self._named.get(path)
+        if known is None:
+            here = self.files[path].definitions[1:]
+            known = self._named[path] = [one.index for one in here if one.name != "<lambda>"]
+        return known
+
     def klass(self, key: tuple[str, int]) -> ClassFacts:
         """Give a class by its place."""
         return self.files[key[0]].classes[key[1]]
@@ -369,9 +379,17 @@ class Linker:
 def function_at(linker: Linker, path: str, line: int) -> Definition | None:
     """Give the innermost named function around a line; None outside of functions and of files in scope."""
     facts = linker.files.get(path)
-    around = () if facts is None else facts.definitions[1:]
-    inner = [d for d in around if d.line <= line <= d.end_line and d.name != "<lambda>"]
-    return max(inner, key=lambda d: d.line) if inner else None
+    if facts is None:
+        return None
+    indices = linker.named(path)
+    place = bisect_right(indices, line, key=lambda index: facts.definitions[index].line)
+    here = indices[place - 1] if place else 0
+    while here > 0:
+        definition = facts.definitions[here]
+        if line <= definition.end_line:
+            return definition
+        here = definition.parent
+    return None
 
 
 def module_parts(path: str) -> list[str]:

@@ -17,9 +17,13 @@ from meshlint.protocol.pytests import is_test
 from meshlint.protocol.summary import Engine
 from meshlint.protocol.verdict import CodeFault, Part, Switched, Units, Verdicts, merged
 from meshlint.records import dataclass
+from meshlint.room import room
 
 __all__ = ["CodeFault", "Program", "facts_of", "user_models"]
 
+
+CALLS = 5000
+"""Calls inside of one another that judging may take: more than its bounds let it come to."""
 
 Work = Callable[[Sequence[str], bool], Units]
 Spread = Callable[[Sequence[str], Work], list[Units]]
@@ -63,7 +67,8 @@ class Program:
     def faults(self, code: str = "") -> tuple[CodeFault, ...]:
         """Give the faults of the program, those of one code if asked, in order of place."""
         if self._faults is None:
-            parts = self._parts()
+            with room(CALLS):
+                parts = self._parts()
             self._faults = tuple(merged(parts))
             said: Mapping[str, FileFacts | Head] = self.facts if self.heads is None else self.heads
             told = ((path, one.note) for path, one in sorted(said.items(), key=lambda item: item[0]))

@@ -24,7 +24,7 @@ from meshlint.place import Span
 from meshlint.protocol.events import apply_model
 from meshlint.protocol.facts import COLLECTIVE, YIELD, Definition, FileFacts, Node, Param, dotted
 from meshlint.protocol.frame import Frame
-from meshlint.protocol.items import Goals, build, left_by
+from meshlint.protocol.items import Goals, OpaqueItem, build, groups_of, left_by
 from meshlint.protocol.link import Linker, Target
 from meshlint.protocol.reading import is_none
 from meshlint.protocol.sources import Source, sources_of
@@ -41,6 +41,12 @@ MAX_ALL_CONTEXTS = 256
 MAX_GROUPS = 64
 """Contexts of one function above which groups that are not known are not told apart any more."""
 MAX_CALL_DEPTH = 16
+MAX_CALLS = 64
+"""Calls through which an event is reached; beyond, a call is opaque on the groups of what it calls."""
+MAX_NESTED = 400
+"""Expressions and blocks inside of one another while a root is walked, calls included."""
+MAX_ACTED = 200
+"""Groups that one function acts on; one with more is opaque."""
 MAX_STEPS = 40_000
 """Statements walked for one root, calls included."""
 MAX_FILE_STEPS = 40_000
@@ -75,6 +81,8 @@ class Outcome:
     cleared: dict[str, int]
     gate: Expr | None = None
     nodes: int = 0
+    calls: int = 0
+    """Through how many calls its events are reached."""
 
     @property
     def is_nil(self) -> bool:
@@ -103,6 +111,7 @@ class Engine:
     file_steps: int = 0
     file_nodes: int = 0
     frames: int = 0
+    nested: int = 0
     two_sided: set[Span] = field(default_factory=set)
     """Gates with events on both sides, as they are written, in what was walked last."""
     edges: dict[str, tuple[Edge, ...]] = field(default_factory=dict)
@@ -148,6 +157,12 @@ class Engine:
         """Count the nodes of a callee that is put into its caller; raises Exhausted beyond the bound of one file."""
         self.file_nodes += outcome.nodes
         if self.file_nodes > MAX_FILE_NODES:
+            raise Exhausted
+
+    def nest(self) -> None:
+        """Count one thing inside of another, which takes one off at its end; raises Exhausted beyond the bound."""
+        self.nested += 1
+        if self.nested > MAX_NESTED:
             raise Exhausted
 
     # -- what matters --------------------------------------------------------------------------------------------
@@ -394,13 +409,19 @@ class Engine:
             self._contexts[key] = self._contexts.get(key, 0) + 1
         if len(ways) > MAX_CONTEXTS or self._contexts.get(key, 0) > MAX_ALL_CONTEXTS:
             return self._opaque(definition, func, walker)
-        return self._worked_out(context, key, lambda: self._walk(frame, key))
+        outcome: Outcome = self._worked_out(context, key, lambda: self._walk(frame, key))
+        if outcome.is_nil:
+            return outcome
+        if outcome.calls >= MAX_CALLS:
+            return self._far(outcome, key, definition, walker)
+        walker.frame.calls = max(walker.frame.calls, outcome.calls + 1)
+        return outcome
 
     def start(self, func: Func) -> Outcome:
         """Enter a function about whose arguments nothing is known."""
         key = (func.path, func.index)
         definition = self.linker.definition(*key)
-        self._active, self._depth, self.two_sided = set(), 0, set()
+        self._active, self._depth, self.nested, self.two_sided = set(), 0, 0, set()
         self.linker.note("body", *key)
         frame = self.frame(func, definition, [], {}, None)
         context = (key, *_identity(frame, ()))
@@ -409,7 +430,7 @@ class Engine:
     def walked(self, func: Func) -> Frame:
         """Walk a function about whose arguments nothing is known."""
         key = (func.path, func.index)
-        self.steps, self._active, self._depth = 0, set(), 0
+        self.steps, self._active, self._depth, self.nested = 0, set(), 0, 0
         frame = self.frame(func, self.linker.definition(*key), [], {}, None)
         with self._inside(key):
             Walker(self, frame).block(frame.definition.body)
@@ -461,6 +482,13 @@ class Engine:
         self._note(f"{func.path}:{definition.line}: `{definition.qualname}` is called in too many ways to follow all")
         return Outcome(term, self.domain.unknown(f"{definition.qualname}()"), {}, {})
 
+    def _far(self, outcome: Outcome, key: tuple[str, int], definition: Definition, walker: Walker) -> Outcome:
+        """Give what a call comes to whose events lie too many calls further down."""
+        self._note(f"{key[0]}:{definition.line}: `{definition.qualname}` calls too deep down to be followed to the end")
+        term = self.terms.opaque(outcome.term.groups, self.terms.nil, walker.site(definition.line, 1, definition.name))
+        walker.frame.calls = max(walker.frame.calls, 1)
+        return replace(outcome, term=term, nodes=1, calls=0)
+
     def _note(self, text: str) -> None:
         self.linker.note("note", text)
         if text not in self.notes:
@@ -482,6 +510,10 @@ class Engine:
     def _walk(self, frame: Frame, key: tuple[str, int]) -> Outcome:
         walker = Walker(self, frame)
         walker.block(frame.definition.body)
+        if len(groups_of(frame.items)) > MAX_ACTED:
+            name, line = frame.definition.qualname, frame.definition.line
+            self._note(f"{key[0]}:{line}: `{name}` acts on too many groups to be followed")
+            frame.items = [OpaqueItem(None, walker.site(line))]
         self.two_sided.update(gate.site.span for gate in left_by(frame.items, self.domain.axes))
         term = build(self.terms, frame.items, self.terms.nil, Goals(self.terms.nil)) or self.terms.nil
         nodes = count(term)
@@ -497,7 +529,8 @@ class Engine:
                 for name, value in frame.env.items()
                 if name.startswith(receiver) and "." not in name[len(receiver) :] and "[" not in name
             }
-        return Outcome(term, self._returned(frame), stores, frame.cleared, self.decorated(frame.definition), nodes)
+        gate = self.decorated(frame.definition)
+        return Outcome(term, self._returned(frame), stores, frame.cleared, gate, nodes, frame.calls)
 
     def decorated(self, definition: Definition) -> Expr | None:
         """Give the gate that a decorator puts round a function."""
@@ -628,6 +661,9 @@ class Engine:
         frame = self.frame(func, definition, args, kwargs, walker.frame)
         with self._inside(key):
             Walker(self, frame).block(definition.body)
+        if frame.calls >= MAX_CALLS:
+            raise Exhausted
+        walker.frame.calls = max(walker.frame.calls, frame.calls + 1)
         return frame
 
     # -- attributes and variables ----------------------------------------------------------------------------------

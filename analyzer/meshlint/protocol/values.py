@@ -28,6 +28,9 @@ MAX_EXPR = 40
 """Atoms and operations kept in one value number; a larger one is folded into an opaque atom of the same var."""
 
 
+MAX_BULK = 4096
+"""The same where a part that stands in several places counts for each of them: what goes through it does so too."""
+
 MAX_PHIS = 4
 """How deep joined values are looked into."""
 
@@ -39,6 +42,12 @@ MAX_PARTS = 512
 
 HOLLOW = "hollow "
 """How the keys of buffers begin that nothing has filled yet."""
+
+MAX_INSIDE = 24
+"""How far down elements of elements tell two arguments apart."""
+
+MAX_GIVEN = 4
+"""The same for functions with arguments given that are given to functions."""
 
 MAX_WAYS = 4
 """Groups that one value may be."""
@@ -229,10 +238,10 @@ class V:
     text: str = ""
     phi: Phi | None = None
 
-    def identity(self) -> tuple[Any, ...]:
-        """Give what tells two arguments apart for a summary."""
+    def identity(self, inside: int = 0) -> tuple[Any, ...]:
+        """Give what tells two arguments apart for a summary; `inside` is in how many others it stands."""
         null = -1 if self.null is None else self.null.id
-        return (self.expr.id, _data_key(self.data), null, self.label)
+        return (self.expr.id, _data_key(self.data, inside), null, self.label)
 
 
 def listed(items: Iterable[V]) -> Seq | None:
@@ -253,15 +262,20 @@ def _parts(items: Iterable[V]) -> int:
     return sum(1 + (v.data.parts if isinstance(v.data, Seq | Map) else 0) for v in items)
 
 
-def _data_key(data: Any) -> Any:
+def _data_key(data: Any, inside: int = 0) -> Any:
     if isinstance(data, Func):
-        receiver = None if data.receiver is None else _data_key(data.receiver.data)
+        receiver = None if data.receiver is None else _data_key(data.receiver.data, inside + 1)
         around = -1 if data.frame is None else data.frame.serial
-        return (data.path, data.index, receiver, around, tuple(a.identity() for a in data.args))
+        given = tuple(a.identity(inside + 1) for a in data.args[:8]) if inside < MAX_GIVEN else len(data.args)
+        return (data.path, data.index, receiver, around, given)
     if isinstance(data, Seq):
-        return ("seq", tuple(v.identity() for v in data.items[:8]), len(data.items))
+        if inside >= MAX_INSIDE:
+            return ("seq", len(data.items))
+        return ("seq", tuple(v.identity(inside + 1) for v in data.items[:8]), len(data.items))
     if isinstance(data, Map):
-        return ("map", tuple((k, v.identity()) for k, v in data.items[:16]))
+        if inside >= MAX_INSIDE:
+            return ("map", len(data.items))
+        return ("map", tuple((k, v.identity(inside + 1)) for k, v in data.items[:16]))
     return data
 
 
@@ -487,7 +501,7 @@ class Domain:
 
     def small(self, expr: Expr) -> Expr:
         """Fold a value number that has grown too large into one opaque atom."""
-        if expr.bulk < MAX_EXPR or _size(expr, MAX_EXPR) < MAX_EXPR:
+        if expr.bulk < MAX_EXPR or (expr.bulk < MAX_BULK and _size(expr, MAX_EXPR) < MAX_EXPR):
             return expr
         return self.opaque(f"#{expr.id}", (expr,), close=True)
 

@@ -114,7 +114,14 @@ class Walker:
 
     def block(self, body: Iterable[Node]) -> bool:
         """Walk statements; say whether control reaches the end."""
-        return all(self.statement(node) for node in body)
+        engine = self.engine
+        engine.nest()
+        for node in body:
+            if not self.statement(node):
+                engine.nested -= 1
+                return False
+        engine.nested -= 1
+        return True
 
     def statement(self, node: Node) -> bool:
         """Walk one statement; say whether control goes on after it."""
@@ -192,7 +199,11 @@ class Walker:
 
     def eval(self, node: Node) -> V:
         """Give the value of an expression, and leave its events behind."""
-        return _EXPRESSIONS[node[0]](self, node)
+        engine = self.engine
+        engine.nest()
+        value = _EXPRESSIONS[node[0]](self, node)
+        engine.nested -= 1
+        return value
 
     def e_const(self, node: Node) -> V:
         """A literal."""
