@@ -105,6 +105,10 @@ class Axes:
         """The mask of the leaves that only the expert layout has."""
         return _mask(self.expert) & ~_mask(self.dense)
 
+    def beside(self, mask: int) -> int:
+        """Give the mask of what stays fixed inside of an instance over `mask`: the other leaves of its layout."""
+        return _mask(self.expert if mask & self.expert_only else self.dense) & ~mask
+
     def overlap(self, left: int, right: int) -> Overlap:
         """Say whether two masks meet: by a common leaf, or weakly by a dense and an expert leaf."""
         if left & right:

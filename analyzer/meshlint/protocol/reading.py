@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from meshlint.mesh.dims import ALL
-from meshlint.mesh.gate import Expr, show, takes_turns
+from meshlint.mesh.dims import ALL, STANDARD, leaf_of
+from meshlint.mesh.gate import Expr, Values, show, takes_turns
 from meshlint.mesh.group import Group
 from meshlint.mesh.simulate import RECEIVES, SENDS
 from meshlint.mesh.term import Site
@@ -74,6 +74,32 @@ def atoms_in(expr: Expr) -> bool:
     if expr.op in ("atom", "recv"):
         return True
     return any(atoms_in(arg) for arg in expr.args if isinstance(arg, Expr))
+
+
+def same_place(values: Values, one: Expr, other: Expr) -> Expr:
+    """Give `one == other`, where a program asks whether its rank in a group is its rank among more ranks.
+
+    It asks so for the first replica, whose layout is not known: the ranks of one group answer alike. Of ranks along
+    the same dims, by a name and by a getter, the program itself says that they differ: by a dim of their own.
+    """
+    for place, rank in ((one, other), (other, one)):
+        if not _is_hinted(place):
+            continue
+        if rank.op == "ite":
+            condition, then, otherwise = rank.args
+            return values.choose(condition, same_place(values, place, then), same_place(values, place, otherwise))
+        if rank.op == "rank" or rank.args[:1] == (ALL,):
+            return values.first(STANDARD.beside(place.var), weak=place.weak)
+        if rank.op == "coord" and rank.var == place.var and not rank.weak:
+            return values.first(leaf_of(f"replicas over {place.var}"), weak=True)
+    return values.compare("==", one, other)
+
+
+def _is_hinted(place: Expr) -> bool:
+    """Say whether a number is a rank in a group of which a name or its identity is all that is known."""
+    if place.op == "grank":
+        return bool(place.args[0].unknown)
+    return place.op == "coord" and place.weak and place.args[0] != ALL
 
 
 def may_be_root(entry: Entry, group: Group, root: Expr) -> bool:

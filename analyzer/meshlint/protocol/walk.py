@@ -40,6 +40,7 @@ from meshlint.protocol.reading import (
     is_none,
     is_number,
     is_truth,
+    same_place,
     unpacks,
 )
 from meshlint.protocol.statements import (
@@ -564,7 +565,7 @@ class Walker:
                 return self.domain.opaque(f"#{one.id}=={other.args[0]!r}", (one,))
         numeric = self.domain.numeric(left), self.domain.numeric(right)
         if is_number(numeric[0]) and is_number(numeric[1]):
-            return self.values.compare("==", *numeric)
+            return same_place(self.values, *numeric)
         low, high = sorted((first.id, second.id))
         return self.domain.opaque(f"#{low}==#{high}", (first, second), close=True)
 
