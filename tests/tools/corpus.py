@@ -6,8 +6,8 @@ The mirrors are git folders `OWNER+NAME/repo`. A third of the corpus, chosen by 
 `--held-out`. Words narrow the entries by repository or commit. Entries that cannot be decided statically are left out
 without `--all`. Only the files of an entry, those that its fix changes, and what they import are read.
 
-`found`: a fault in a function that the entry names is there at the parent and gone at the fix; `near`: one in another
-function is; `stays`: what is found stays.
+`found`: a fault in a function that the entry names, or at a call that leads to it, is there at the parent and gone at
+the fix; `near`: one in another function is; `stays`: what is found stays.
 """
 
 from __future__ import annotations
@@ -92,9 +92,10 @@ def files_of(git: Path, entry: dict[str, Any]) -> list[str]:
 
 
 def named(entry: dict[str, Any], fault: CodeFault) -> bool:
-    """Say whether a fault stands in a function that the entry names."""
+    """Say whether a fault stands in a function that the entry names, or at a call on whose way that function is."""
     hint = re.split(r"[^A-Za-z0-9_]+", entry["function"])
-    return bool(fault.scope) and fault.scope.rpartition(".")[2] in hint
+    called = re.findall(r"[\w.]+", " ".join(re.findall(r", via (.+)", fault.message)))
+    return any(name.rpartition(".")[2] in hint for name in (fault.scope, *called) if name)
 
 
 def held_out(entry: dict[str, Any]) -> bool:
