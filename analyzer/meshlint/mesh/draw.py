@@ -6,11 +6,12 @@ Deterministic, at most WIDTH columns; the first line says what is stuck, the las
 from __future__ import annotations
 
 from collections.abc import Sequence
+from re import sub
 
 from meshlint.mesh.blame import Fault
 from meshlint.mesh.dims import Mesh
-from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse
-from meshlint.mesh.gate import Expr
+from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse, truth
+from meshlint.mesh.gate import Expr, atoms, show
 from meshlint.mesh.group import Group
 from meshlint.mesh.pairing import Instead
 from meshlint.mesh.simulate import Event, Run, Stuck, gate_key
@@ -117,7 +118,7 @@ def _differing(run: Run, stuck: Stuck, rank: int) -> str:
 
     try:
         if all("sized" in op.flags and op.agree for op in ops.values()):
-            return f"of {seen(ops[rank].agree[-1], rank)} elements"
+            return f"of {_size(ops[rank].agree[-1], View(layout, rank, refuse))} elements"
         if all(op.kind == "new_group" and op.agree for op in ops.values()):
             listed = seen(ops[rank].agree[0], rank)
             return f"for {list(listed)}" if isinstance(listed, tuple) else ""
@@ -126,6 +127,16 @@ def _differing(run: Run, stuck: Stuck, rank: int) -> str:
         return ""
     told = stuck.how == "root" or (len({op.kind for op in ops.values()}) == 1 and len(set(roots.values())) > 1)
     return f"from rank {roots[rank]}" if told and roots[rank] is not None else ""
+
+
+def _size(many: Expr, view: View) -> object:
+    """Compute a number, or write it as the program does where settings are in it."""
+    while many.op == "ite":
+        many = many.args[1 if truth(evaluate(many.args[0], view)) else 2]
+    if not atoms(many):
+        return evaluate(many, view)
+    text = sub(r"[\w.]+:", "", show(many))
+    return text[1:-1] if text.startswith("(") and text.endswith(")") else text
 
 
 def _blocked(home: Site, run: Run, rank: int) -> str:

@@ -28,6 +28,7 @@ from meshlint.protocol.reading import (
     listed_group,
     may_be_root,
 )
+from meshlint.protocol.sizes import told_apart
 from meshlint.protocol.syntax import (
     argument_node,
     inner_place,
@@ -330,9 +331,12 @@ def note_size(walker: Walker, entry: Entry, group: Group, payload: V | None, fac
     if entry.op not in _EQUAL_SIZES or payload is None or not isinstance(payload.data, Sized):
         return
     many = payload.data.many
-    if many.var & group.dims and not atoms_in(many):
+    if not many.var & group.dims:
+        return
+    apart, always = told_apart(many) if atoms_in(many) else (True, True)
+    if apart:
         facts["agree"] = (*facts.get("agree", ()), many)
-        facts["flags"] = (*facts.get("flags", ()), "sized")
+        facts["flags"] = (*facts.get("flags", ()), "sized", *(() if always else ("weak",)))
 
 
 def whole_fact(walker: Walker, expr: Expr) -> Expr:

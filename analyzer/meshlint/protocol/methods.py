@@ -18,6 +18,7 @@ from meshlint.protocol.reading import (
     is_none,
     is_number,
 )
+from meshlint.protocol.sizes import size_of
 from meshlint.protocol.syntax import SAME, root_of
 from meshlint.protocol.values import (
     HOLLOW,
@@ -280,7 +281,7 @@ def call_library(walker: Walker, name: str, args: list[V], kwargs: dict[str, V],
         if last in ("empty", "empty_like"):
             walker.frame.hollow = True
             key = HOLLOW + key
-        room = size_made(walker, last, args)
+        room = size_made(walker, last, args, kwargs)
         return V(walker.values.atom(key, Origin.UNKNOWN), room, walker.no, "", walker.domain.fresh)
     if name.startswith("copy.") and args:
         return args[0]
@@ -298,18 +299,18 @@ def size_held(walker: Walker, value: V) -> Sized | None:
     return Sized(walker.values.lit(len(items)))
 
 
-def size_made(walker: Walker, name: str, args: list[V]) -> Sized | None:
+def size_made(walker: Walker, name: str, args: list[V], kwargs: dict[str, V]) -> Sized | None:
     """Give the size of a tensor that is made by its shape."""
     if name.endswith("_like"):
         return args[0].data if args and isinstance(args[0].data, Sized) else None
-    first = args[0].data if args else None
-    sizes = first.items if isinstance(first, Seq) else args[:1] if name == "full" else tuple(args)
-    many = 1
-    for size in sizes:
-        if size.expr.op != "lit" or type(size.expr.args[0]) is not int:
-            return None
-        many *= size.expr.args[0]
-    return Sized(walker.values.lit(many))
+    given = [kwargs["size"]] if "size" in kwargs else args
+    first = given[0].data if given else None
+    sizes = first.items if isinstance(first, Seq) else given[:1] if name == "full" else tuple(given)
+    lengths = [size.expr for size in sizes if not isinstance(size.data, Seq | Map)]
+    if len(lengths) < len(sizes) or any(length.local for length in lengths):
+        return None
+    many = size_of(walker.values, lengths)
+    return None if many is None else Sized(many)
 
 
 def how_many(walker: Walker, key: str, value: V, node: Node) -> V | None:

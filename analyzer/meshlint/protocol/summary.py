@@ -578,7 +578,8 @@ class Engine:
             if value is None or (self._says_nothing(value) and not self._is_group(func, param)):
                 value = self._unknown_argument(func.path, definition, param, value)
             elif isinstance(value.data, Sized) and self._says_nothing(replace(value, data=None)) and value.phi is None:
-                value = replace(self._unknown_argument(func.path, definition, param, value), data=value.data)
+                told = value.data if value.data.many.op == "lit" or value.data.many.var else None
+                value = replace(self._unknown_argument(func.path, definition, param, value), data=told)
             frame.env[param.name] = value if value.text else replace(value, text=param.name)
             if value.phi is not None:
                 frame.joins.add(param.name)

@@ -1038,7 +1038,7 @@ def _sends_more(fault: Fault) -> bool:
     arrived = {rank: op for rank, op in fault.stuck.arrived if "sized" in op.flags and op.root is not None}
     layout = Layout(fault.run.mesh)
     try:
-        sizes = {rank: evaluate(op.agree[-1], View(layout, rank, refuse)) for rank, op in arrived.items()}
+        sizes = {rank: evaluate(op.agree[-1], View(layout, rank, lambda atom: 1)) for rank, op in arrived.items()}
         roots = [evaluate(op.root, View(layout, rank, refuse)) for rank, op in arrived.items() if op.root is not None]
     except Unresolvable:
         return False

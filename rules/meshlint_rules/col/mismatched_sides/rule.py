@@ -18,7 +18,8 @@ class MismatchedSides(ProgramRule):
 
     Finds branches on a rank whose two sides call different collectives, in another order, or another number of
     them. Keys of a batch that both sides name must go out and come in alike, with one, two and three pipeline stages;
-    room that receivers make for a key and return must be sent to; and where sizes are written out, they must agree.
+    room that receivers make for a key and return must be sent to; and sizes must agree where they are written out or
+    computed (`n` elements against `n + 1`, one setting against it and another).
 
     ## Why this is bad
 
