@@ -123,6 +123,9 @@ class HouseRule(Rule):
 class ProgramRule(Rule):
     """A rule about Python source, linked."""
 
+    tests: ClassVar[bool] = False
+    """Whether it reads tests: they are no part of the program, and are read for such rules alone."""
+
     @abstractmethod
     def check(self, program: Program) -> Iterator[Verdict]:
         """Give a verdict for each fault of the program."""

@@ -67,7 +67,7 @@ def check_program(
     if not active or not paths:
         return judgement
     with _rare_collections():
-        program = _program(paths, context, models, place, tick)
+        program = _program(paths, context, models, place, tick, any(rule.tests for rule in active))
         _judge(program, active, judgement)
     told = dict(unread(paths, program, context))
     judgement.problems = tuple(told.values())
@@ -126,8 +126,9 @@ def _program(
     models: Sequence[Mapping[str, Any]],
     place: Path | None,
     tick: Tick | None,
+    with_tests: bool,
 ) -> Program:
-    from meshlint.engine.program_facts import facts_of_files
+    from meshlint.engine.program_facts import facts_of_program
     from meshlint.models.entry import ModelError
     from meshlint.protocol.program import Program, user_models
 
@@ -136,13 +137,22 @@ def _program(
     except ModelError as error:
         raise UsageError(f"`models`: {error}") from None
     python = [path for path in context.files if path.endswith(ENDING)]
-    facts = facts_of_files(python, context, place, tick)
+    facts, tests = facts_of_program(python, context, place, tick, with_tests)
     memory = None
     if place is not None:
         from meshlint.engine.program_verdicts import Verdicts, store_file
 
         memory = Verdicts(store_file(place, context.tree.root, rows), facts)
-    return Program(paths, facts, rows, _spread, memory, {path: facts.head(path) for path in facts})
+    return Program(
+        paths,
+        facts,
+        rows,
+        _spread,
+        memory,
+        {path: facts.head(path) for path in facts},
+        facts.with_read(tests) if with_tests else {},
+        {path: tests.head(path) for path in tests},
+    )
 
 
 def _spread(paths: Sequence[str], work: Callable[[Sequence[str], bool], Units]) -> list[Units]:

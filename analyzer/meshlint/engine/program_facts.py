@@ -1,4 +1,7 @@
-"""Facts of every Python file in scope: from the cache where a file is as it was, else read anew by several processes.
+"""Facts of the Python files in scope: from the cache where a file is as it was, else read anew by several processes.
+
+A file that holds tests is no part of the program unless a file of the program imports it: nobody who trains calls it.
+It is looked at, to know whether it can be parsed, and read where a rule asks for tests.
 
 The cache is one pack for a tree: for each path the stamp of the file, the hash of its text, its facts as bytes and
 their head. A few files that changed since are kept beside it (`.changed`), so that a run after one edit does not write
@@ -12,23 +15,27 @@ import hashlib
 import marshal
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
+from symtable import symtable
 from types import ModuleType
 
 from meshlint.config.surface import Context
 from meshlint.engine import split
 from meshlint.engine.cache import RACY, keep, kept_bytes
 from meshlint.engine.gather import Tick
+from meshlint.engine.program_tests import Tests
 from meshlint.protocol import facts as reading
 from meshlint.protocol import forwarding, heads, stages, summary, verdict
-from meshlint.protocol.facts import FileFacts, read
+from meshlint.protocol.facts import FileFacts, read, speaks_of_groups
 from meshlint.protocol.heads import Head
+from meshlint.protocol.pytests import is_test
 from meshlint.records import dataclass
 from meshlint.sources.tree import Tree, Unreadable
 
-MARK = b"meshlint facts 2\n"
+MARK = b"meshlint facts 3\n"
 KEPT = 8
 """Packs kept; the oldest go first."""
 MAX_BYTES = 512 * 1024 * 1024
@@ -37,7 +44,10 @@ MAX_CHANGED = 64
 
 Stamp = tuple[int, ...]
 Row = tuple[Stamp, str, "bytes | memoryview", heads.Row]
-"""The stamp of a file (empty: do not trust it), the hash of its text, its facts, and their head."""
+"""The stamp of a file (empty: do not trust it), the hash of its text, its facts, and their head.
+
+The facts are empty where a file was looked at and not read.
+"""
 
 
 @dataclass(slots=True)
@@ -63,6 +73,10 @@ class Facts(Mapping[str, FileFacts]):
     def __contains__(self, path: object) -> bool:
         return path in self.rows
 
+    def with_read(self, others: Facts) -> Facts:
+        """Give these facts and those of other files that were read, not only looked at."""
+        return Facts({**self.rows, **{path: row for path, row in others.rows.items() if row[2]}})
+
     def head(self, path: str) -> Head:
         """Give what is known of a file without its bodies, without decoding them."""
         known = self._heads.get(path)
@@ -86,24 +100,91 @@ class Pack:
 
 def facts_of_files(paths: Sequence[str], context: Context, folder: Path | None, tick: Tick | None = None) -> Facts:
     """Give the facts of the files that can be read, in the order of the paths; `folder` holds the cache, if any."""
-    began = time.time()
-    pack = None if folder is None else _pack(folder, context.tree)
-    kept = Pack() if pack is None else load(pack)
-    known = kept.known()
-    stamps = {path: stamp for path in paths if (stamp := _stamp(context.tree, path)) is not None}
-    fresh = [
-        path
-        for path, stamp in stamps.items()
-        if path not in known or known[path][0] != stamp or path in context.tree.replaced
-    ]
-    rows = {**known, **_read(fresh, known, context, tick)}
-    rows = {path: rows[path] for path in stamps if path in rows}
-    for path in fresh:
-        if path in rows:
-            rows[path] = (_trusted(stamps[path], began), *rows[path][1:])
-    if pack is not None and not context.tree.replaced and (fresh or rows.keys() != known.keys()):
-        _keep(pack, kept, rows, {*kept.changed, *fresh})
-    return Facts(rows)
+    reading = _Reading.begin(context, folder, tick)
+    reading.read(paths, paths)
+    reading.keep()
+    return reading.facts(paths)
+
+
+def facts_of_program(
+    paths: Sequence[str], context: Context, folder: Path | None, tick: Tick | None, tests: bool
+) -> tuple[Facts, Facts]:
+    """Give the facts of the files of a program, and of the tests beside it: those read where `tests`, or named."""
+    reading = _Reading.begin(context, folder, tick)
+    own = [path for path in paths if not is_test(path)]
+    apart = frozenset(path for path in paths if is_test(path))
+    reading.read(paths, [path for path in paths if tests or path not in apart or path in context.named])
+    known, more = Tests(apart, tuple(own)), own
+    held: set[str] = set()
+    while more:
+        found = {
+            test
+            for path in more
+            if (row := reading.rows.get(path))
+            for test in known.imported(path, Head(*row[3]).tests)
+        }
+        more = sorted(found - held)
+        held.update(more)
+        reading.read(more, more)
+    reading.keep()
+    inside = {*own, *held}
+    return reading.facts([p for p in paths if p in inside]), reading.facts([p for p in paths if p not in inside])
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Reading the files of a tree: from its pack, where they are as they were, else anew."""
+
+    context: Context
+    tick: Tick | None
+    pack: Path | None
+    kept: Pack
+    began: float
+    known: dict[str, Row]
+    rows: dict[str, Row] = field(default_factory=dict)
+    """What was asked for, by path."""
+    fresh: set[str] = field(default_factory=set)
+
+    @staticmethod
+    def begin(context: Context, folder: Path | None, tick: Tick | None) -> _Reading:
+        """Load the pack of the tree, if there is a folder of packs."""
+        began = time.time()
+        pack = None if folder is None else _pack(folder, context.tree)
+        kept = Pack() if pack is None else load(pack)
+        return _Reading(context, tick, pack, kept, began, kept.known())
+
+    def read(self, paths: Sequence[str], whole: Sequence[str]) -> None:
+        """Read those files that are `whole`, look at the others; what is known as it is stays."""
+        tree, known, wanted = self.context.tree, self.known, frozenset(whole)
+        stamps = {path: stamp for path in paths if (stamp := _stamp(tree, path)) is not None}
+        fresh = [
+            path
+            for path, stamp in stamps.items()
+            if path not in known
+            or known[path][0] != stamp
+            or path in tree.replaced
+            or (path in wanted and not known[path][2])
+        ]
+        found = _read(fresh, wanted, known, self.context, self.tick)
+        for path in fresh:
+            if path in found:
+                known[path] = (_trusted(stamps[path], self.began), *found[path][1:])
+            else:
+                known.pop(path, None)
+        self.fresh.update(fresh)
+        self.rows.update((path, known[path]) for path in stamps if path in known)
+
+    def facts(self, paths: Sequence[str]) -> Facts:
+        """Give the facts of those files that could be read."""
+        return Facts({path: self.rows[path] for path in paths if path in self.rows})
+
+    def keep(self) -> None:
+        """Keep what was read, if anything of it is new."""
+        kept = self.kept
+        if self.pack is None or self.context.tree.replaced:
+            return
+        if self.fresh or self.rows.keys() != kept.known().keys():
+            _keep(self.pack, kept, self.rows, {*kept.changed, *self.fresh})
 
 
 def _keep(pack: Path, kept: Pack, rows: dict[str, Row], changed: set[str]) -> None:
@@ -114,7 +195,9 @@ def _keep(pack: Path, kept: Pack, rows: dict[str, Row], changed: set[str]) -> No
         store_changed(pack, kept.mark, {path: rows[path] for path in sorted(changed) if path in rows})
 
 
-def _read(fresh: list[str], known: Mapping[str, Row], context: Context, tick: Tick | None) -> dict[str, Row]:
+def _read(
+    fresh: list[str], whole: frozenset[str], known: Mapping[str, Row], context: Context, tick: Tick | None
+) -> dict[str, Row]:
     """Read files that are not known as they are; a text that is the same after all keeps its facts."""
 
     def work(part: Sequence[str], here: bool) -> dict[str, Row]:
@@ -123,7 +206,7 @@ def _read(fresh: list[str], known: Mapping[str, Row], context: Context, tick: Ti
         for place, path in enumerate(part):
             if here and tick is not None:
                 tick(place, len(part), path)
-            row = _row(tree, path, known.get(path))
+            row = _row(tree, path, known.get(path), path in whole)
             if row is not None:
                 found[path] = row
         return found
@@ -134,17 +217,32 @@ def _read(fresh: list[str], known: Mapping[str, Row], context: Context, tick: Ti
     return found
 
 
-def _row(tree: Tree, path: str, known: Row | None) -> Row | None:
+def _row(tree: Tree, path: str, known: Row | None, whole: bool) -> Row | None:
     try:
         text = tree.read(path).text
     except Unreadable:
         return None
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    if known is not None and known[1] == digest:
+    if known is not None and known[1] == digest and (known[2] or not whole):
         return (known[0], digest, bytes(known[2]), known[3])
+    if not whole:
+        return ((), digest, b"", heads.row_of(heads.without_facts(_fault(path, text))))
     facts = read(path, text)
     blob = facts.dump()
     return ((), digest, blob, heads.row_of(heads.head_of(facts)))
+
+
+def _fault(path: str, text: str) -> str:
+    """Give the note of a file that cannot be parsed and speaks of groups, without building its tree."""
+    if not speaks_of_groups(text):
+        return ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            symtable(text, path, "exec")
+    except (SyntaxError, RecursionError, MemoryError, ValueError):
+        return read(path, text).note
+    return ""
 
 
 def _stamp(tree: Tree, path: str) -> Stamp | None:

@@ -25,7 +25,7 @@ def unread(paths: Iterable[str], program: Program, context: Context) -> Iterator
     known = {problem.span.path for problem in context.problems}
     for path in paths:
         note = program.unread(path)
-        if path in known or (path in program.facts and not note):
+        if path in known or (program.holds(path) and not note):
             continue
         if path in context.named or speaks_of_groups(context.tree.glance(path)):
             line, sentence = _reason(path, note, context)

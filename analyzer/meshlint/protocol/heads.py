@@ -5,12 +5,14 @@ A head is a pure function of the file's text, worked out where the file is read 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from hashlib import blake2b
 from operator import attrgetter
 from typing import Any
 
 from meshlint.protocol.facts import COLLECTIVE, ClassFacts, Definition, FileFacts
 from meshlint.protocol.forwarding import optional_groups
+from meshlint.protocol.pytests import is_test, names_tests
 from meshlint.protocol.stages import without_pipeline
 from meshlint.protocol.summary import asks_for_stages
 from meshlint.protocol.verdict import building_keys
@@ -26,7 +28,8 @@ class Head:
 
     `near`: its definitions show by themselves that it may hold something to judge. `switches`: one of them takes a
     group that may be left out. `building` and `refused` are its part of what is gathered from all files. `classes` and
-    `bodies` are hashes of its classes and of its definitions, in their order.
+    `bodies` are hashes of its classes and of its definitions, in their order. `tests` are the modules that it imports
+    and that may hold tests, as they are written, with a point for each level of a relative import.
     """
 
     note: str
@@ -37,6 +40,7 @@ class Head:
     outline: Outline
     classes: tuple[bytes, ...]
     bodies: tuple[bytes, ...]
+    tests: tuple[str, ...] = ()
 
 
 Row = tuple[Any, ...]
@@ -50,6 +54,7 @@ def row_of(head: Head) -> Row:
     """Give a head as plain data."""
     return (
         head.note, head.near, head.switches, head.building, head.refused, head.outline, head.classes, head.bodies,
+        head.tests,
     )  # fmt: skip
 
 
@@ -65,7 +70,23 @@ def head_of(facts: FileFacts) -> Head:
         _outline(facts),
         tuple(_hash(repr(_CLASS(klass))) for klass in facts.classes),
         bodies,
+        tuple(sorted(set(_tests(facts)))),
     )
+
+
+def without_facts(note: str = "") -> Head:
+    """Give the head of a file of which nothing but a note is known."""
+    return Head(note, False, False, (), (), (b"", ()), (), ())
+
+
+def _tests(facts: FileFacts) -> Iterator[str]:
+    """Give what may be modules of tests among what a file imports; a test may import its neighbours by any name."""
+    inside = is_test(facts.path)
+    for row in (*facts.imports, *(row for d in facts.definitions for row in d.imports)):
+        _, module, attribute, level = row
+        for name in dict.fromkeys((module, f"{module}.{attribute}".strip("."))):
+            if inside or names_tests(name):
+                yield "." * level + name
 
 
 def _body(definition: Definition) -> bytes:

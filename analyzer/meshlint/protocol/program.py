@@ -50,8 +50,9 @@ class Memory(Protocol):
 class Program:
     """Every Python file in scope, linked.
 
-    `files` are the paths to judge; `facts` may hold more (libraries beside the tree). Nothing is computed before
-    `faults` is asked, and then once for all rules; `spread` shares the judging out among processes.
+    `files` are the paths to judge; `facts` may hold more (libraries beside the tree), and holds no tests but those
+    that others import. Nothing is computed before `faults` is asked, and then once for all rules; `spread` shares the
+    judging out among processes.
     """
 
     files: tuple[str, ...] = ()
@@ -61,6 +62,10 @@ class Program:
     memory: Memory | None = None
     heads: Mapping[str, Head] | None = None
     """The heads of all files, if they are known."""
+    every: Mapping[str, FileFacts] = field(default_factory=dict)
+    """The facts and those of tests, which are no part of the program, if a rule asks for them."""
+    beside: Mapping[str, Head] = field(default_factory=dict)
+    """The heads of all files that are no part of the program."""
     _faults: tuple[CodeFault, ...] | None = None
     _notes: tuple[str, ...] = ()
 
@@ -71,7 +76,7 @@ class Program:
                 parts = self._parts()
             self._faults = tuple(merged(parts))
             said: Mapping[str, FileFacts | Head] = self.facts if self.heads is None else self.heads
-            told = ((path, one.note) for path, one in sorted(said.items(), key=lambda item: item[0]))
+            told = ((path, one.note) for path, one in sorted({**said, **self.beside}.items(), key=lambda item: item[0]))
             notes = [f"{path}: {note}" for path, note in told if note]
             self._notes = (*notes, *sorted({note for part in parts for note in part.notes}))
         return tuple(fault for fault in self._faults if not code or fault.code == code)
@@ -105,9 +110,18 @@ class Program:
 
     def unread(self, path: str) -> str:
         """Give why nothing of a file is followed, empty for one that is."""
-        one = (self.facts if self.heads is None else self.heads).get(path)
+        one = self.beside.get(path) or (self.facts if self.heads is None else self.heads).get(path)
         held = () if one is None else one.definitions if isinstance(one, FileFacts) else one.bodies
         return "" if one is None or held else one.note
+
+    def holds(self, path: str) -> bool:
+        """Say whether a file could be read, as a part of the program or beside it."""
+        return path in self.facts or path in self.beside
+
+    @property
+    def read(self) -> Mapping[str, FileFacts]:
+        """Give the facts of all that was read: of the program, and of tests beside it."""
+        return self.every or self.facts
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ from meshlint.records import dataclass
 BEFORE = ("setup_method", "setup_class", "setup_module", "setup", "setUp", "setUpClass", "setup_function")
 BEHIND = ("teardown_method", "teardown_class", "teardown_module", "teardown", "tearDown", "tearDownClass",
           "teardown_function")  # fmt: skip
+FOLDERS = ("tests", "test", "unit_tests", "testing")
+"""Folders that hold tests, at any depth."""
 STEPS = 2
 """Calls within a file that are followed from a test to what it does."""
 
@@ -35,7 +37,12 @@ class Test:
 def is_test(path: str) -> bool:
     """Say whether a file holds tests: it is not judged by itself."""
     parts = path.split("/")
-    return any(p in ("tests", "test", "unit_tests", "testing") for p in parts[:-1]) or parts[-1].startswith("test_")
+    return any(p in FOLDERS for p in parts[:-1]) or parts[-1].startswith("test_")
+
+
+def names_tests(module: str) -> bool:
+    """Say whether a dotted name may be that of a file which holds tests."""
+    return any(part in FOLDERS or part.startswith("test_") for part in module.split("."))
 
 
 def is_test_file(path: str) -> bool:

@@ -65,6 +65,7 @@ class SkipByDeviceCount(ProgramRule):
     severity = Severity.WARNING
     outcomes = (Outcome.CRASH_START,)
     preview = True
+    tests = True
     references = (
         Reference("megatron/core/parallel_state.py at core_v0.16.1: the world must divide by tp * pp * cp"),
         Reference("tests/unit_tests/test_utilities.py at core_v0.16.1 (Megatron-LM): the world is WORLD_SIZE, else 1"),
@@ -73,9 +74,9 @@ class SkipByDeviceCount(ProgramRule):
     def check(self, program: Program) -> Iterator[Verdict]:
         """Look at the test files that count devices."""
         for path in program.files:
-            if not is_test_file(path) or path not in program.facts:
+            if not is_test_file(path) or path not in program.read:
                 continue
-            facts = program.facts[path]
+            facts = program.read[path]
             if any(_counts_somewhere(definition) for definition in facts.definitions) or _decorated(facts):
                 yield from _file(facts, program)
 
@@ -91,7 +92,7 @@ def _decorated(facts: FileFacts) -> bool:
 
 def _file(facts: FileFacts, program: Program) -> Iterator[Verdict]:
     told: set[int] = set()
-    for test in tests_of(facts, program.facts):
+    for test in tests_of(facts, program.read):
         skip = _skip(test)
         if skip is None or skip[0] in told:
             continue

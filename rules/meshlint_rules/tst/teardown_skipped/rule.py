@@ -66,6 +66,7 @@ class TeardownSkipped(ProgramRule):
     severity = Severity.WARNING
     outcomes = (Outcome.CRASH_LATE, Outcome.NONE)
     preview = True
+    tests = True
     references = (
         Reference("megatron/core/parallel_state.py at core_v0.16.1: groups are global, 'already initialized'"),
         Reference("docs.pytest.org: code behind the yield of a fixture runs whatever the test does"),
@@ -74,9 +75,9 @@ class TeardownSkipped(ProgramRule):
     def check(self, program: Program) -> Iterator[Verdict]:
         """Look at the test files that tear down."""
         for path in program.files:
-            if not is_test_file(path) or path not in program.facts:
+            if not is_test_file(path) or path not in program.read:
                 continue
-            facts = program.facts[path]
+            facts = program.read[path]
             if any(_names(definition, ENDS) for definition in facts.definitions):
                 yield from _file(facts, program)
 
@@ -87,7 +88,7 @@ def _names(definition: Definition, names: tuple[str, ...]) -> bool:
 
 def _file(facts: FileFacts, program: Program) -> Iterator[Verdict]:
     asserted: list[tuple[Test, Leak]] = []
-    for test in tests_of(facts, program.facts):
+    for test in tests_of(facts, program.read):
         if not _names(test.definition, STARTS) or not _names(test.definition, ENDS) or _is_covered(test):
             continue
         leaks = _leaks(test.definition)
