@@ -10,7 +10,7 @@ import pytest
 from meshlint.engine.gather import context_of
 from meshlint.engine.options import Options
 from meshlint.engine.program import check_program
-from meshlint.engine.program_facts import Facts, facts_of_files
+from meshlint.engine.program_facts import Facts, facts_of_files, facts_of_program
 from meshlint.engine.ruleset import load, narrow
 from meshlint.protocol.facts import read
 from meshlint.sources.discover import discover
@@ -154,3 +154,38 @@ def test_several_processes_say_what_one_says(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("MESHLINT_WORKERS", "1")
     assert len(several) == 120
     assert several == told()
+
+
+def test_tests_are_in_the_program_only_where_its_files_import_them(tmp_path: Path) -> None:
+    root, cache = tmp_path / "tree", tmp_path / "cache"
+    texts = {
+        "pack/main.py": "from pack.testing.near import x\n" + FAULT.format("main"),
+        "pack/testing/near.py": "from . import far\n",
+        "pack/testing/far.py": "x = 1\n",
+        "pack/testing/alone.py": "x = 1\n",
+        "tests/broken.py": "import torch\nall_reduce(:\n",
+        "tests/quiet.py": "def f(:\n",
+        "tests/test_main.py": "def test_main():\n    gated_main(1)\n",
+    }
+    for path, text in texts.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+        os.utime(root / path, (1_000_000_000, 1_000_000_000))
+    scope = discover((str(root),), root)
+
+    def read(tests: bool) -> tuple[list[str], list[str]]:
+        context = context_of(scope, Options())
+        facts, beside = facts_of_program(scope.files, context, cache, None, tests)
+        return list(facts), sorted(facts.with_read(beside))
+
+    inside = ["pack/main.py", "pack/testing/far.py", "pack/testing/near.py"]
+    assert [read(tests) for tests in (False, True, False)] == [
+        (inside, inside),
+        (inside, sorted(texts)),
+        (inside, sorted(texts)),
+    ]
+    for codes in (("COL",), ("COL", "TST"), ("COL",)):
+        context = context_of(scope, Options())
+        judgement = check_program(scope, context, narrow(load(), codes, preview=True), (), place=cache)
+        assert [one.finding.span.path for one in judgement.judged] == ["pack/main.py"]
+        assert [problem.span.path for problem in judgement.problems] == ["tests/broken.py"]
