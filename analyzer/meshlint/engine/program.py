@@ -1,6 +1,7 @@
 """The seam to the code side: links the program under the given paths and judges it by the rules about source.
 
-The program is every Python file of the tree; faults are looked for in the files asked for.
+The program is every Python file of the tree but tests that no other file imports; faults are looked for in the files
+asked for.
 """
 
 from __future__ import annotations
