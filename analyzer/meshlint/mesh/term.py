@@ -37,6 +37,18 @@ class Site:
             known = self._hash = hash((self.span, self.label, self.via)) or 1
         return known
 
+    def __eq__(self, other: object) -> bool:
+        """Say whether another is the same place, reached by the same calls."""
+        if not isinstance(other, Site):
+            return NotImplemented
+        one: Site | None = self
+        two: Site | None = other
+        while one is not two:
+            if one is None or two is None or hash(one) != hash(two) or one.label != two.label or one.span != two.span:
+                return False
+            one, two = one.via, two.via
+        return True
+
     def frames(self) -> tuple[Site, ...]:
         """Give the chain of calls, outermost first; the last one is this place itself."""
         chain, here = [self], self.via
