@@ -3,7 +3,8 @@
 `dataclass` here is the standard one to a type checker, `frozen=True` included: nothing assigns to a frozen record, and
 mypy holds that. At run time the standard decorator writes and compiles six methods a class, which for a hundred classes
 is a good part of the time that a check of one file takes, and a frozen `__init__` is four times slower than a plain
-one. So here the standard decorator makes `__init__` and the slots, and the rest is shared.
+one. So here the standard decorator makes the slots; `__init__` is written when the first record of a class is made,
+since of most classes a run makes none; and the rest is shared.
 """
 
 from __future__ import annotations
@@ -28,14 +29,54 @@ else:
         native = "__mypyc_attrs__" in own  # compiled: its fields are slots already
         if order:
             return dataclasses.dataclass(cls, frozen=frozen, slots=slots and not native, eq=eq, order=order)
-        made = dataclasses.dataclass(cls, init="__init__" not in own, repr=False, eq=False, slots=slots and not native)
         if native:
+            made = dataclasses.dataclass(cls, init="__init__" not in own, repr=False, eq=False)
             made.__reduce__ = _reduced
+        else:
+            made = dataclasses.dataclass(cls, init=False, repr=False, eq=False, slots=slots)
+            if "__init__" not in own:
+                made.__init__ = _writing(made)
         if "__repr__" not in own:
             made.__repr__ = _repr
         if eq and "__eq__" not in own:
             _compare_by_fields(made, frozen, own)
         return made
+
+
+def _writing(made: Any) -> Callable[..., None]:
+    """Give an `__init__` that puts the written one in its place, and hands on to it."""
+
+    def first(self: Any, *args: Any, **kwargs: Any) -> None:
+        if made.__init__ is first:
+            made.__init__ = _written(made)
+        made.__init__(self, *args, **kwargs)
+
+    return first
+
+
+def _written(made: Any) -> Any:
+    """Write the `__init__` of a record: a parameter for each field, in order, and `__post_init__` at the end."""
+    names: dict[str, Any] = {"_MISSING": dataclasses.MISSING}
+    given, body = [], []
+    for each in dataclasses.fields(made):
+        name, value = each.name, each.name
+        if each.default_factory is not dataclasses.MISSING:
+            names[f"_make_{name}"] = each.default_factory
+            value = f"_make_{name}() if {name} is _MISSING else {name}" if each.init else f"_make_{name}()"
+            given += [f"{name}=_MISSING"] if each.init else []
+        elif each.default is not dataclasses.MISSING:
+            names[f"_default_{name}"] = each.default
+            value = name if each.init else f"_default_{name}"
+            given += [f"{name}=_default_{name}"] if each.init else []
+        elif each.init:
+            given.append(name)
+        else:
+            continue
+        body.append(f" self.{name} = {value}")
+    body += [" self.__post_init__()"] if hasattr(made, "__post_init__") else []
+    exec(f"def __init__({', '.join(['self', *given])}):\n" + "\n".join(body or [" pass"]), names)
+    names["__init__"].__qualname__ = f"{made.__qualname__}.__init__"
+    return names["__init__"]
 
 
 def _compare_by_fields(made: Any, frozen: bool, own: set[str]) -> None:

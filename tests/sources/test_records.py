@@ -98,3 +98,35 @@ class Own:
 def test_methods_of_a_class_stay_its_own() -> None:
     assert Own("A") == Own("a")
     assert {Own("A"), Own("a")} == {Own("a")}
+
+
+@record(slots=True)
+class Filled:
+    """One with fields of every kind."""
+
+    a: int
+    b: list[int] = dataclasses.field(default_factory=list)
+    c: int = dataclasses.field(init=False)
+    d: dict[str, int] = dataclasses.field(default_factory=dict, init=False)
+    e: str = dataclasses.field(default="e", init=False)
+
+    def __post_init__(self) -> None:
+        self.c = self.a + len(self.b)
+
+
+@record(slots=True)
+class Inheriting(Filled):
+    """One that adds a field."""
+
+    f: int = 6
+
+
+def test_a_record_is_made_as_the_standard_dataclass_is() -> None:
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'a'"):
+        Filled()  # type: ignore[call-arg]
+    one, other = Filled(1), Inheriting(1, [2], f=7)
+    assert (one.a, one.b, one.c, one.d, one.e) == (1, [], 1, {}, "e")
+    assert one.b is not Filled(1).b
+    assert (other.a, other.b, other.c, other.f, Inheriting(1).f) == (1, [2], 2, 7, 6)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'd'"):
+        Filled(1, d={})  # type: ignore[call-arg]
