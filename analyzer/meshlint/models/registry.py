@@ -69,6 +69,7 @@ class Models:
     _by_name: dict[str, Entry] = field(default_factory=dict)
     _asked: dict[str, Entry | None] = field(default_factory=dict)
     _methods: frozenset[str] = frozenset()
+    _makers: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Index the entries by name."""
@@ -83,6 +84,13 @@ class Models:
             names = ("" if name.endswith("()") else name.rpartition(".")[2] for name in own)
             self._methods = frozenset(names)
         return self._methods
+
+    def makers(self, callees: Iterable[str]) -> tuple[str, ...]:
+        """Give the last words of those callees that make objects which can be called, or whose methods are modelled."""
+        if not self._makers:
+            self._makers = frozenset(name.rpartition("()")[0] for name in self._by_name if "()" in name)
+        words = (text.rpartition(".")[2] for text in callees)
+        return tuple(dict.fromkeys(word for word in words if word in self._makers))
 
     def _index(self, entries: Iterable[Entry]) -> None:
         for entry in entries:

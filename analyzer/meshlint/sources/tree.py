@@ -69,6 +69,8 @@ class Tree:
     _read: dict[str | Path, Text] = field(default_factory=dict)
     """What was read, by the path as asked: every surface asks for every file."""
     _places: dict[str, Path | str] = field(default_factory=dict)
+    _reals: dict[str, str] = field(default_factory=dict)
+    """Where files lie of which no more was asked than what is known of them."""
     _folders: dict[str, str] = field(default_factory=dict)
     _held: dict[str, bool] = field(default_factory=dict)
     """Whether a folder lies in a readable root."""
@@ -83,6 +85,7 @@ class Tree:
             self.roots = (*self.roots, real)
             self._texts = {file: text for file, text in self._texts.items() if isinstance(text, Text)}
             self._places.clear()
+            self._reals.clear()
             self._held.clear()
 
     def note(self, folder: str | Path) -> None:
@@ -126,7 +129,7 @@ class Tree:
 
     def _readable(self, real: str) -> bool:
         """Say whether a file lies in a readable root: as its folder does, or is one itself."""
-        folder = os.path.dirname(real)
+        folder = _parted(real)[0]
         known = self._held.get(folder)
         if known is None:
             known = self._held[folder] = any(_holds(str(root), folder) for root in self.roots)
@@ -134,13 +137,13 @@ class Tree:
 
     def _real(self, text: str) -> str | None:
         """Resolve links, None where they lead in a circle; the folders of a tree are few, so each is resolved once."""
-        folder, name = os.path.split(text)
+        folder, name = _parted(text)
         if name in ("", ".", ".."):
             return _resolved(text)
         known = self._folders.get(folder)
         if known is None:
-            known = self._folders[folder] = os.path.realpath(folder)
-        real = os.path.join(known, name)
+            known = self._folders[folder] = os.path.realpath(folder).rstrip(os.sep)
+        real = f"{known}{os.sep}{name}"
         try:
             found = os.lstat(real)
         except (OSError, ValueError):
@@ -151,15 +154,20 @@ class Tree:
         return real
 
     def stat(self, path: str | Path) -> os.stat_result:
-        """Give what is known of a file, as it was when it was found; raises Unreadable and OSError."""
-        file = str(self.locate(path))
+        """Give what is known of a file, as it was when it was found; raises Unreadable, OSError and ValueError."""
+        text = os.path.join(self.root, path)
+        file = self._reals.get(text)
+        if file is None:
+            real = self._real(text)
+            file = self._reals[text] = real if real and self._readable(real) else str(self.locate(path))
         return self._stats.get(file) or os.stat(file)
 
     def looked(self) -> frozenset[str]:
         """Give every path that was looked at, as shown, found or not."""
         asked = {text: place for text, place in self._places.items() if place is not _OUTSIDE or self._inside(text)}
         found = (str(place) if isinstance(place, Path) else text for text, place in asked.items())
-        return frozenset(self._shown(text) for text in (*asked, *found, *self._noted))
+        known = (*self._reals, *self._reals.values())
+        return frozenset(self._shown(text) for text in (*asked, *found, *known, *self._noted))
 
     def _inside(self, text: str) -> bool:
         """Say whether a path seems to lie in the readable roots, so that only a link leads out of them."""
@@ -259,9 +267,17 @@ def decoded(shown: str, file: Path, raw: bytes) -> Text | Unreadable:
         return Unreadable(shown, f"it is not UTF-8 at byte {error.start}", line)
     if "\0" in text:
         return Unreadable(shown, "it is a binary file")
-    if sum(raw.count(mark) for mark in _UTF_7) > 1:
+    if b"+A" in raw and sum(raw.count(mark) for mark in _UTF_7) > 1:
         return Unreadable(shown, "it is UTF-7, which neither a shell nor Python reads")
     return Text(shown, file, text.replace("\r\n", "\n"))
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """Split a path as `os.path.split` does, which is slow for what is asked of every file."""
+    if os.sep != "/":
+        return os.path.split(text)
+    folder, _, name = text.rpartition("/")
+    return folder or "/", name
 
 
 def _resolved(text: str) -> str | None:
