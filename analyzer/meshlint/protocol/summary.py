@@ -126,6 +126,8 @@ class Engine:
     _eventful: set[str] = field(default_factory=set)
     """Files with a definition that can reach an event."""
     _callees: dict[tuple[str, str], tuple[Entry | None, list[tuple[str, int]]]] = field(default_factory=dict)
+    _makers: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
+    """What each definition calls that makes objects of which something is modelled."""
     _contexts: dict[tuple[str, int], int] = field(default_factory=dict)
     _kept: dict[object, Kept] = field(default_factory=dict)
     _active: set[object] = field(default_factory=set)
@@ -235,6 +237,7 @@ class Engine:
         self.bits("", 0)
         made = Engine(self.linker, self.models, near=self.near, gathered=self.gathered)
         made._callers, made._bits, made._eventful = self._callers, self._bits, self._eventful
+        made._callees, made._makers = self._callees, self._makers
         return made
 
     def of_all(self, what: str, gather: Callable[[Iterable[FileFacts]], frozenset[str]]) -> frozenset[str]:
@@ -258,7 +261,11 @@ class Engine:
     def resolve(self, path: str, definition: Definition, text: str) -> tuple[Entry | None, list[tuple[str, int]]]:
         """Do the same without writing down that it was asked."""
         if text.startswith("&"):
-            modelled, handed = self.resolve(path, definition, text[1:])
+            word = text[1:]
+            own = definition.index and word in definition.locals and not definition.imports
+            if own and word not in self.linker.nested(path):
+                return None, []
+            modelled, handed = self.resolve(path, definition, word)
             return None, [] if modelled is not None else handed
         first = text.partition(".")[0]
         if first in definition.locals or first in _RECEIVERS or first in self.linker.nested(path):
@@ -290,8 +297,8 @@ class Engine:
             row = next((row for row in definition.imports if row[0] == parts[0]), None)
             target = linker.imported(path, row) if row is not None else None
             if target is None and len(parts) == 1:
-                return self._of_object(definition, ""), []
-            modelled = self._of_object(definition, parts[1]) if target is None and len(parts) == 2 else None
+                return self._of_object(path, definition, ""), []
+            modelled = self._of_object(path, definition, parts[1]) if target is None and len(parts) == 2 else None
             if modelled is not None:
                 return modelled, []
         elif parts[0] not in ("?",):
@@ -316,13 +323,20 @@ class Engine:
             return entry, []
         return None, linker.by_name(parts[-1])
 
-    def _of_object(self, definition: Definition, method: str) -> Entry | None:
+    def _of_object(self, path: str, definition: Definition, method: str) -> Entry | None:
         """Give the model of a method of an object that the function itself makes; "" is that of calling it."""
         if method not in self.models.methods:
             return None
+        key = (path, definition.index)
+        makers = self._makers.get(key)
+        if makers is None:
+            makers = self._makers[key] = self.models.makers(definition.callees)
         ending = f"().{method}" if method else "()"
-        for text in definition.callees:
-            entry = self.models.find(f"{text.rpartition('.')[2]}{ending}")
+        plain = self.models.find(method)
+        if plain is not None and plain.kind == "op":  # then it is that of any object
+            makers = tuple(text.rpartition(".")[2] for text in definition.callees)
+        for maker in makers:
+            entry = self.models.find(f"{maker}{ending}")
             if entry is not None and entry.kind == "op":
                 return entry
         return None
