@@ -58,6 +58,7 @@ class Linker:
     _tables: dict[str, dict[str, tuple[str, object]]] = field(default_factory=dict)
     _circles: Circles = field(default_factory=Circles)
     _named: dict[str, list[int]] = field(default_factory=dict)
+    _own_methods: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
     _methods: dict[str, list[tuple[str, int]]] | None = None
     _children: dict[tuple[str, int], list[tuple[str, int]]] | None = None
     _nested: dict[str, dict[str, list[tuple[int, int]]]] = field(default_factory=dict)
@@ -311,13 +312,18 @@ class Linker:
                     order[ancestor] = None
         return tuple(order)
 
+    def own_methods(self, key: tuple[str, int]) -> dict[str, int]:
+        """Give the methods that a class defines itself, by name."""
+        known = self._own_methods.get(key)
+        held = self.klass(key).methods
+        if known is None:
+            known = self._own_methods[key] = dict(held)
+        return known
+
     def method(self, key: tuple[str, int], name: str) -> tuple[str, int, tuple[str, int]] | None:
         """Give (path, definition, class that defines it) of a method by the receiver's class."""
-        return self._circles.answer((key, name), lambda: self._method(key, name), None)
-
-    def _method(self, key: tuple[str, int], name: str) -> tuple[str, int, tuple[str, int]] | None:
         for ancestor in self.mro(key):
-            index = dict(self.klass(ancestor).methods).get(name)
+            index = self.own_methods(ancestor).get(name)
             if index is not None:
                 return ancestor[0], index, ancestor
         return None

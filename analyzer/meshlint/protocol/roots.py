@@ -11,6 +11,8 @@ from meshlint.protocol.summary import Engine
 from meshlint.protocol.values import ClassKey, Func, Instance, V
 from meshlint.records import dataclass
 
+MAX_CHILDREN = 512
+"""Classes below that of a method among which those are looked for."""
 MAX_RECEIVERS = 8
 """Classes of receiver for which one method is judged."""
 
@@ -47,12 +49,11 @@ def roots_of(engine: Engine, path: str, definition: Definition) -> Iterator[Root
     if not own:
         return
     given = 0
-    for child in engine.linker.subclasses(owner):
-        methods = {name for ancestor in engine.linker.mro(child) for name, _ in engine.linker.klass(ancestor).methods}
+    for child in engine.linker.subclasses(owner)[:MAX_CHILDREN]:
         found = engine.linker.method(child, definition.name)
-        if found is None or found[:2] != (path, definition.index) or not own & methods:
+        if found is None or found[:2] != (path, definition.index):
             continue
-        if all(engine.linker.method(child, name) == engine.linker.method(owner, name) for name in own):
+        if all(engine.linker.method(child, name) == engine.linker.method(owner, name) for name in sorted(own)):
             continue
         given += 1
         if given > MAX_RECEIVERS:

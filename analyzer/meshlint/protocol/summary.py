@@ -53,6 +53,8 @@ MAX_FILE_STEPS = 40_000
 """Statements walked for all roots of one file."""
 MAX_FILE_NODES = 80_000
 """Nodes of callees put into their callers, for all roots of one file."""
+MANY_PARAMETERS = 64
+"""Parameters of a function beyond which they count as work."""
 SMALL = 3
 """A function of so few statements is walked for its value even where nothing says that it matters."""
 
@@ -154,6 +156,12 @@ class Engine:
         self.file_steps += 1
         if self.steps > MAX_STEPS or self.file_steps > MAX_FILE_STEPS:
             raise Exhausted
+
+    def _charge(self, parameters: int) -> None:
+        """Count parameters beyond those that people write, four for a statement."""
+        if parameters > 0:
+            self.steps += parameters // 4
+            self.file_steps += parameters // 4
 
     def place(self, outcome: Outcome) -> None:
         """Count the nodes of a callee that is put into its caller; raises Exhausted beyond the bound of one file."""
@@ -344,13 +352,13 @@ class Engine:
     def _family(self, key: ClassKey, name: str, above: bool) -> list[tuple[str, int]]:
         found: dict[tuple[str, int], None] = {}
         for ancestor in self.linker.mro(key)[1 if above else 0 :]:
-            index = dict(self.linker.klass(ancestor).methods).get(name)
+            index = self.linker.own_methods(ancestor).get(name)
             if index is not None:
                 found[ancestor[0], index] = None
                 break
         if not above:
             for child in self.linker.subclasses(key)[:16]:
-                index = dict(self.linker.klass(child).methods).get(name)
+                index = self.linker.own_methods(child).get(name)
                 if index is not None:
                     found[child[0], index] = None
         return list(found)
@@ -423,6 +431,8 @@ class Engine:
             self._contexts[key] = self._contexts.get(key, 0) + 1
         if len(ways) > MAX_CONTEXTS or self._contexts.get(key, 0) > MAX_ALL_CONTEXTS:
             return self._opaque(definition, func, walker)
+        if self.file_nodes > MAX_FILE_NODES:
+            raise Exhausted  # what comes out could not be placed
         outcome: Outcome = self._worked_out(context, key, lambda: self._walk(frame, key))
         if outcome.is_nil:
             return outcome
@@ -573,6 +583,7 @@ class Engine:
         frame = Frame(func.path, definition, {}, receiver, owner, func.frame)
         self.frames += 1
         frame.serial = self.frames
+        self._charge(len(definition.params) - MANY_PARAMETERS)
         given = list(args) if receiver is None else [receiver, *args]
         places = iter(given)
         for param in definition.params:

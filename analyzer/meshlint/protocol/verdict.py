@@ -50,6 +50,10 @@ RUNS_PER_PART = 64
 NODES_PER_PART = 120
 RUNS_OF_DOUBT = 256
 """Runs in which unknown functions of coordinates are no adversaries."""
+RUN_OF_FILE = 20
+"""Nodes that one run of a simulation counts for in what one file may cost."""
+EFFORT_OF_FILE = 120_000
+"""What judging the roots of one file may cost; those left are not judged. The dearest file of Megatron-LM: 61,000."""
 MAX_CALLERS = 6
 """Callers that are judged for one fault of a callee."""
 
@@ -286,6 +290,8 @@ class Verdicts:
     notes: list[str] = field(default_factory=list)
     here: str = ""
     """The file whose roots are judged."""
+    effort: int = 0
+    """What judging them has cost."""
     terms: dict[Root, Term | None] = field(default_factory=dict)
     two_sided: dict[Root, frozenset[Span]] = field(default_factory=dict)
     itself: dict[Span, bool] = field(default_factory=dict)
@@ -303,6 +309,7 @@ class Verdicts:
     def part(self, paths: Iterable[str]) -> Part:
         """Judge every root in some files by itself."""
         wanted = sorted(set(paths))
+        self.effort = 0
         roots = list(self._roots(wanted))
         best: dict[object, Found] = {}
         for root in roots:
@@ -441,6 +448,10 @@ class Verdicts:
         known = self.judged.get((term.id, thorough))
         if known is None:
             before = self.judge.unjudged
+            if self.effort > EFFORT_OF_FILE:
+                self._note(f"{self.here}: it branches too much to be judged to its end")
+                self.judge.unjudged += 1
+                return ()
             faults = self._judged_anew(term, thorough)
             known = self.judged[term.id, thorough] = (faults, self.judge.unjudged - before)
         else:
@@ -449,11 +460,13 @@ class Verdicts:
 
     def _judged_anew(self, term: Term, thorough: bool) -> tuple[Fault, ...]:
         self.judge.left, self.judge.thorough = RUNS_PER_ROOT, thorough
+        copied, simulated = self.judge.copied, self.judge.simulated
         try:
             faults = self.judge.faults(term)
         except RecursionError:
             self.judge.unjudged += 1
             return ()
+        self.effort += self.judge.copied - copied + RUN_OF_FILE * (self.judge.simulated - simulated)
         if self.judge.cut_short:
             self.cut_short.add(term.id)
         return faults

@@ -781,7 +781,7 @@ class Walker:
         order = linker.mro(frame.receiver.data.key if isinstance(frame.receiver.data, Instance) else frame.owner)
         after = order[order.index(frame.owner) + 1 :] if frame.owner in order else ()
         for ancestor in after:
-            index = dict(linker.klass(ancestor).methods).get(name)
+            index = linker.own_methods(ancestor).get(name)
             if index is not None:
                 return self.called(Func(ancestor[0], index, frame.receiver), args, kwargs, node)
         return self.domain.unknown(self.key(f"super.{name}", node[4]))
