@@ -390,7 +390,7 @@ class Judge:
         """Say whether a term that holds the part of a fault is safe, on the mesh of the fault and on its own."""
         if whole.shape == fault.term.shape or count(whole) > CONFIRM_NODES:
             return False
-        options = self._options_of(fault.grade)
+        options = replace(self._options_of(fault.grade), lone=fault.options.lone)
         unjudged = self.unjudged
         try:
             safe = simulate_on(whole, fault.run.mesh, options).safe and self._verdict(whole, options, ()).safe
@@ -467,9 +467,9 @@ class Judge:
             return join
         context = node if place.loop is None else self.terms.then(node, place.loop)
         short = first_events(self.terms, self.axes, part)
-        for options, grade in self._phases(part, place):
-            for term in (*short, part):
-                term = place.wrapped(self.terms, term)
+        terms = [place.wrapped(self.terms, term) for term in (*short, part)]
+        for options, grade in self._phases(part, place, terms):
+            for term in terms:
                 run = self._verdict(term, options, place.sizes).run
                 if run is None:
                     continue
@@ -533,8 +533,11 @@ class Judge:
         """Give what a term does on one group, without what all ranks do alike under facts of their own."""
         return drop_uniform(self.terms, project(self.terms, term, group.may_equal, waits=True))
 
-    def _phases(self, part: Node, place: _Place) -> Iterator[tuple[Options, str]]:
-        yield Options(shared=place.asked, run_cap=self.run_cap), "mesh"
+    def _phases(self, part: Node, place: _Place, terms: list[Node]) -> Iterator[tuple[Options, str]]:
+        plain = Options(shared=place.asked, run_cap=self.run_cap)
+        yield plain, "mesh"
+        if any(self._verdict(term, plain, place.sizes).lone for term in terms):
+            yield replace(plain, lone=True), "mesh"
         if any(isinstance(node, Op) and node.handle for node in walk(part)):
             yield Options(strict_async=True, shared=place.asked, run_cap=self.run_cap), "async"
         if any(_is_local(node) for node in walk(part)):
@@ -590,7 +593,7 @@ class Judge:
     def _fault(self, found: Blame, run: Run, term: Node, context: Node, grade: str) -> Fault:
         stuck, node = found.stuck, found.node
         weak = stuck.group.weak or (node is not None and weakly(condition_of(node), stuck.group, self.axes))
-        weak = weak or _among_others(stuck, run)
+        weak = weak or _among_others(stuck, run) or any(c.atom.weak and not c.atom.var for c in run.choices)
         also = tuple(item for item in run.stuck if item is not stuck)
         return Fault(node, stuck, run, term, context, grade, weak, found.forced, found.removed, also)
 

@@ -8,11 +8,15 @@ stored values ranks meet is not known from that they meet one: a fault must be t
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from meshlint.mesh.gate import Expr, Origin, picks, shows_apart
 from meshlint.mesh.run import Options, Run
 from meshlint.records import dataclass
+
+LONE_RUNS = 128
+"""Runs among which lone facts are looked for."""
 
 _Key = tuple[int, tuple[int, ...]]
 _Valuation = dict[_Key, Any]
@@ -103,6 +107,39 @@ def doubtful(run: Run, runs: list[Run], options: Options) -> bool:
         return False
     cases = [_case(other, options) for other in runs]
     return all(_escapes({**case.given, key: value}, cases) for key, value in known.items())
+
+
+def alone(runs: list[Run]) -> Run | None:
+    """Give a failing run that rests on one unknown fact which some ranks alone ask for: with it nothing is safe.
+
+    The program asks, so the fact may hold. No more than doubt is left where it may say whether there are several
+    ranks at all, where it picks one of several values, and where other facts might follow it.
+    """
+    if len(runs) > LONE_RUNS:
+        return None
+    cases = [_case(run, _NOTHING) for run in runs]
+    for case in cases:
+        if not case.run.fails:
+            continue
+        for choice in case.run.choices:
+            if _is_lone(choice.atom) and not any(set(item.members) <= set(choice.asked) for item in case.run.stuck):
+                fixed = {choice.key: choice.value}
+                if not any(other.run.safe and other.fits(fixed) for other in cases):
+                    return case.run
+    return None
+
+
+def _is_lone(atom: Expr) -> bool:
+    """Say whether a fact is unknown, alike for all ranks, and tells nothing of how many there are."""
+    if atom.op != "atom" or atom.var or atom.args[1] is not Origin.UNKNOWN or picks(atom):
+        return False
+    return not _SINGLE.search(str(atom.args[0]))
+
+
+_SINGLE = re.compile("dist|parallel|ddp|init|world|single|local|alone|multi|size|num|rank|proc|debug|test", re.I)
+"""Words of facts that may tell whether a program runs on one rank."""
+
+_NOTHING = Options()
 
 
 def decisive(run: Run, options: Options) -> bool:

@@ -156,8 +156,9 @@ def _absent(home: Site, run: Run, stuck: Stuck, rank: int, instead: Sequence[Ins
     if found is not None and found.op is not None:
         later = " of the next round" if found.again else ""
         return f"goes on to {_line(home, found.op.site)}{later} ({found.op.kind})"
-    if run.left[rank] is not None:
-        return "has left with an error"
+    left = run.left[rank]
+    if left is not None:
+        return "has ended" if left.site.label == "exit" else "has left with an error"
     return f"goes on, never calls {_group(run.mesh, stuck.group)} again" if instead else "goes on"
 
 

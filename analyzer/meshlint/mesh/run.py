@@ -111,6 +111,8 @@ class Options:
     shared: frozenset[int] = frozenset()
     run_cap: int = RUN_CAP
     adversaries: bool = True
+    lone: bool = False
+    """Whether an unknown fact that some ranks alone ask for is no way out: see `alone`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,8 @@ class Verdict:
     mesh: Mesh | None = None
     doubtful: bool = False
     """The fault needs two or more outside facts that all ranks know to differ: they may be one fact."""
+    lone: bool = False
+    """There would be a fault if an unknown fact that some ranks alone ask for were no way out."""
 
     @property
     def safe(self) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import field
 from typing import Any
 
 from meshlint.mesh.choose import Facts, expressions, meshes, parts
-from meshlint.mesh.contract import decisive, doubtful, quantifier, refuting_run
+from meshlint.mesh.contract import alone, decisive, doubtful, quantifier, refuting_run
 from meshlint.mesh.dims import Axes, Mesh
 from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse
 from meshlint.mesh.gate import Expr, Origin, atoms
@@ -529,8 +529,10 @@ def simulate_on(term: Node, mesh: Mesh, options: Options | None = None) -> Verdi
     except Exhausted:
         return Verdict(None, False, len(runs), mesh)
     refuting = refuting_run(runs, chosen)
-    unsure = refuting is not None and doubtful(refuting, runs, chosen)
-    return Verdict(refuting, True, len(runs), mesh, unsure)
+    if refuting is not None:
+        return Verdict(refuting, True, len(runs), mesh, doubtful(refuting, runs, chosen))
+    lone = alone(runs)
+    return Verdict(lone if chosen.lone else None, True, len(runs), mesh, chosen.lone, lone is not None)
 
 
 def simulate(term: Node, axes: Axes, options: Options | None = None, facts: Facts = ()) -> Verdict:
@@ -538,16 +540,16 @@ def simulate(term: Node, axes: Axes, options: Options | None = None, facts: Fact
 
     `facts` are tests of sizes that hold (or not) where the term stands.
     """
-    known, runs, last = True, 0, None
+    known, runs, last, lone = True, 0, None, False
     for mesh in meshes(term, axes, facts):
         try:
             verdict = simulate_on(term, mesh, options)
         except Unresolvable:
             continue
-        known, runs, last = known and verdict.known, runs + verdict.runs, mesh
+        known, runs, last, lone = known and verdict.known, runs + verdict.runs, mesh, lone or verdict.lone
         if verdict.run is not None:
             return Verdict(verdict.run, True, runs, mesh, verdict.doubtful)
-    return Verdict(None, known and last is not None, runs, last)
+    return Verdict(None, known and last is not None, runs, last, lone=lone)
 
 
 __all__ = [

@@ -137,4 +137,4 @@ def _blocks(statement: Node) -> Iterator[tuple[Node, ...]]:
         yield from (handler[2] for handler in statement[3])
         yield from statement[4:6]
     elif kind == "match":
-        yield from (block for _, _, block in statement[3])
+        yield from (case[2] for case in statement[3])

@@ -179,10 +179,10 @@ def mesh_made(walker: Walker, args: list[V], kwargs: dict[str, V], text: str) ->
     found: list[str] = []
     if names is not None and isinstance(names.data, Seq):
         found = [v.expr.args[0] for v in names.data.items if v.expr.op == "lit"]
-    mask, _ = walker.mesh_dims([n for n in found if isinstance(n, str)]) if found else (ALL, True)
-    return walker.domain.of(
-        walker.values.atom(f"mesh {text}", Origin.UNKNOWN), MeshOf(ALL if mask == 0 else mask), text
-    )
+    named = tuple(name for name in found if isinstance(name, str))
+    mask, _ = walker.mesh_dims(list(named)) if found else (ALL, True)
+    made = MeshOf(ALL if mask == 0 else mask, names=named)
+    return walker.domain.of(walker.values.atom(f"mesh {text}", Origin.UNKNOWN), made, text)
 
 
 def mesh_of_tensor(text: str, name: str) -> Group:
@@ -207,8 +207,7 @@ def entry_group(walker: Walker, entry: Entry, args: list[V], kwargs: dict[str, V
         if isinstance(given.data, Grp):
             return given.data.group, given.data.group.dims
         if isinstance(given.data, MeshOf):
-            group = Group(given.data.dims, weak=given.data.weak)
-            return group, group.dims
+            return given.data.group, given.data.dims
         made = walker.domain.group_of(given)
         return (None, 0) if made is None else (made, made.dims)
     if not entry.dims:
@@ -274,6 +273,8 @@ def leave_event(
 def group_made(walker: Walker, args: list[V], kwargs: dict[str, V], text: str, call: Node) -> V:
     """Give the group that `new_group` returns: of the world, of the ranks that all list alike, else unknown."""
     ranks = argument_of((0, "ranks"), args, kwargs)
+    if ranks is None and any(name is None for name, _ in call[3]):
+        return walker.domain.unknown(walker.key(text, call[4]))
     if ranks is not None:
         walker.frame.listed.append(ranks.expr.id)
     made: Group | None = WORLD if ranks is None or is_none(ranks) else listed_group(ranks)

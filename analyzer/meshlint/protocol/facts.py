@@ -666,8 +666,9 @@ class _Lowering:
         for case in node.cases:
             pattern = case.pattern
             value = self.expr(pattern.value) if isinstance(pattern, ast.MatchValue) else None
-            wild = isinstance(pattern, ast.MatchAs) and pattern.pattern is None and case.guard is None
-            cases.append((value, wild, self.block(case.body)))
+            wild = isinstance(pattern, ast.MatchAs) and pattern.pattern is None
+            guard = None if case.guard is None else self.expr(case.guard)
+            cases.append((value, wild, self.block(case.body), guard))
         return ("match", node.lineno, subject, tuple(cases), _end(node))
 
     def s_break(self, node: ast.Break) -> Node:
@@ -811,7 +812,8 @@ class _Lowering:
         return self.expr(node.value)
 
     def e_fstring(self, node: ast.JoinedStr) -> Node:
-        return ("J", tuple(self.expr(v.value) for v in node.values if isinstance(v, ast.FormattedValue)))
+        parts = [v for v in node.values if isinstance(v, ast.FormattedValue)]
+        return ("J", tuple(self.expr(e) for v in parts for e in (v.value, v.format_spec) if e is not None))
 
     def e_slice(self, node: ast.Slice) -> Node:
         if node.step is not None:

@@ -195,8 +195,11 @@ class _Walk:
             self.block(node[3], held)
         elif kind == "match":
             self.expression(node[2], held)
-            for value, wild, block in node[3]:
+            for value, wild, block, guard in node[3]:
                 case = () if wild else (Condition(("match", bare(node[2]), bare(value or ("X",))), True, line),)
+                if guard is not None:
+                    self.expression(guard, (*held, *case))
+                    case = (*case, Condition(bare(guard), True, line))
                 self.block(block, (*held, *case))
         elif kind not in ("import", "global", "def", "class"):
             for part in node[2:]:
@@ -269,7 +272,7 @@ def _blocks(statement: Node) -> Iterator[tuple[Node, ...]]:
     elif kind == "try":
         yield from (statement[2], *(handler[2] for handler in statement[3]), *statement[4:6])
     elif kind == "match":
-        yield from (block for _, _, block in statement[3])
+        yield from (case[2] for case in statement[3])
 
 
 def written(body: Iterable[Node], line: int) -> str:

@@ -73,7 +73,7 @@ class LoopItem:
 
 @dataclass(slots=True)
 class ExitItem:
-    """`return`, `break`, `continue` or `raise`."""
+    """`return`, `break`, `continue`, `raise`, or `exit`: the end of the process without an error."""
 
     kind: str
     site: Site
@@ -135,6 +135,8 @@ def build(terms: Terms, items: list[Item], rest: Node, goals: Goals) -> Node | N
 
 def _one(terms: Terms, item: Item, rest: Node | None, goals: Goals) -> Node | None:
     if isinstance(item, ExitItem):
+        if item.kind == "exit":
+            return terms.exit(item.site)
         return {"return": goals.returned, "break": goals.broken, "continue": goals.continued}.get(item.kind)
     if isinstance(item, AltItem):
         then = _branch(terms, item.then, rest, goals)

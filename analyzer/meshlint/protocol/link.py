@@ -13,7 +13,7 @@ from dataclasses import field
 from typing import Any, Literal, TypeVar
 
 from meshlint.protocol.circles import Circles
-from meshlint.protocol.facts import ClassFacts, Definition, FileFacts, Node
+from meshlint.protocol.facts import ClassFacts, Definition, FileFacts, Node, dotted
 from meshlint.records import dataclass
 
 T = TypeVar("T")
@@ -265,6 +265,14 @@ class Linker:
             base = self.chain(path, node[1])
             return None if base is None else self.attribute(base, node[2])
         return None
+
+    def given(self, target: Target) -> Target:
+        """Give the function that a module-level variable is a partial of; else the variable itself."""
+        name = target.name.rpartition(".")[2]
+        made = [value for known, value in self.files[target.path].assigns if known == name]
+        if len(made) != 1 or made[0][0] != "K" or not made[0][2] or not dotted(made[0][1]).endswith("partial"):
+            return target
+        return self.chain(target.path, made[0][2][0]) or target
 
     # -- classes -------------------------------------------------------------------------------------------------
 

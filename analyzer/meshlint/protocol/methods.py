@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from meshlint.mesh.dims import ALL
 from meshlint.mesh.gate import Origin
-from meshlint.mesh.group import Group
 from meshlint.models import names as known
 from meshlint.protocol.apart import counted_by_all
 from meshlint.protocol.facts import Node
@@ -129,23 +128,25 @@ def mesh_method(walker: Walker, data: MeshOf, name: str, node: Node) -> V | None
     """`mesh.get_group("tp")`, `mesh.get_local_rank("tp")`, `mesh.size()`."""
     args, kwargs = walker.arguments(node)
     text = f"mesh.{name}"
-    mask, weak = data.dims, data.weak
     which = args[0] if args else kwargs.get("mesh_dim")
     if which is not None:
-        if which.expr.op != "lit" or not isinstance(which.expr.args[0], str):
+        place = which.expr.args[0] if which.expr.op == "lit" else None
+        if type(place) is int and -len(data.names) <= place < len(data.names):
+            which = walker.domain.const(data.names[place])
+        sliced = walker.mesh_slice(data, which, text).data if isinstance(which.expr.args[0], str) else None
+        if not isinstance(sliced, MeshOf):
             return walker.domain.unknown(walker.key(text, node[4]))
-        mask, weak = walker.mesh_dims([which.expr.args[0]])
-        if not mask:
-            return walker.domain.unknown(walker.key(text, node[4]))
-    group = Group(mask, weak=weak)
+        data = sliced
+    group = data.group
     if name == "get_group":
-        return walker.domain.of(walker.values.atom(f"{text}#{mask}", Origin.UNKNOWN), Grp(group))
+        return walker.domain.of(walker.values.atom(f"{text}#{group.dims}{group.identity}", Origin.UNKNOWN), Grp(group))
     if name in ("get_local_rank", "get_rank"):
-        return walker.domain.of(walker.values.rank() if name == "get_rank" else walker.values.coord(mask))
+        place = walker.values.group_rank(replace(group, weak=False))
+        return walker.domain.of(walker.values.rank() if name == "get_rank" else place)
     if name == "size":
-        return walker.domain.of(walker.values.extent(mask))
+        return walker.domain.of(walker.values.size(group))
     if name == "_flatten":
-        return walker.domain.of(walker.values.atom(f"{text}#{mask}", Origin.UNKNOWN), data)
+        return walker.domain.of(walker.values.atom(f"{text}#{group.dims}", Origin.UNKNOWN), data)
     return None
 
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from meshlint.protocol.walk import Walker
 
 
+MAX_SIZE = 8
+"""The largest number of ranks that an assertion is taken to ask for: meshes are not larger."""
+
 _NUMBERS = frozenset(
     ("rank", "coord", "extent", "grank", "global", "size", "+", "-", "*", "//", "%", "min", "max", "var")
 )
@@ -100,6 +103,25 @@ def _is_hinted(place: Expr) -> bool:
     if place.op == "grank":
         return bool(place.args[0].unknown)
     return place.op == "coord" and place.weak and place.args[0] != ALL
+
+
+def size_facts(values: Values, condition: Expr) -> tuple[Expr, ...]:
+    """Give what a condition that all ranks satisfy says of the numbers of ranks, where it says a small number."""
+    if condition.op == "and":
+        return tuple(fact for part in condition.args for fact in size_facts(values, part))
+    test = condition.args[0] if condition.op == "not" else condition
+    if test.op not in ("==", "<", "<="):
+        return ()
+    sizes = [arg for arg in test.args if arg.op in ("extent", "rank", "coord")]
+    numbers = [arg.args[0] for arg in test.args if arg.op == "lit"]
+    if len(sizes) != 1 or len(numbers) != 1 or not isinstance(numbers[0], int) or not 0 < numbers[0] <= MAX_SIZE:
+        return ()
+    if sizes[0].op == "extent":
+        return (condition,)
+    if test is not condition or test.op != "<" or test.args[0] is not sizes[0]:
+        return ()
+    mask = ALL if sizes[0].op == "rank" else sizes[0].args[0]
+    return (values.compare("<=", values.extent(mask), numbers[0]),)
 
 
 def may_be_root(entry: Entry, group: Group, root: Expr) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from meshlint.mesh.gate import Expr, Origin
 from meshlint.mesh.term import Gate
@@ -27,6 +27,7 @@ from meshlint.protocol.reading import (
     called_items,
     escapes_in,
     is_number,
+    size_facts,
 )
 from meshlint.protocol.syntax import (
     is_manager,
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from meshlint.protocol.walk import Walker
 
 
+T = TypeVar("T")
+
 MAX_UNROLL = 8
 """Elements of a literal sequence over which a loop is unrolled."""
 
@@ -58,10 +61,17 @@ def s_expr(walker: Walker, node: Node) -> bool:
     value = node[2]
     walker.unused = value
     walker.eval(value)
-    if value[0] == "K" and dotted(value[1]) in ("sys.exit", "exit", "os._exit", "quit", "pytest.skip"):
-        walker.frame.items.append(ExitItem("raise", walker.site(node[1])))
+    if value[0] == "K" and dotted(value[1]) in _ENDING:
+        ends = value[2:4] in (((), ()), ((("C", 0),), ())) and any(
+            c.var and not c.local for c in walker.frame.conditions
+        )
+        walker.frame.items.append(ExitItem("exit" if ends else "raise", walker.site(node[1], 1, "exit")))
         return False
     return True
+
+
+_ENDING = ("sys.exit", "exit", "os._exit", "quit", "pytest.skip")
+"""Calls that end the process. Without an error the launcher takes no notice, and the other ranks go on."""
 
 
 def s_assign(walker: Walker, node: Node) -> bool:
@@ -122,12 +132,21 @@ def branch(
         frame.env = joined_env(walker, condition, after, frame.env)
     elif alive:
         frame.env = after
+    if alive is not other and not condition.var:
+        keep_size(walker, condition, second if alive else first)
     if any(has_events(side) or has_exits(side) for side in (first, second)):
         gate = gate_of(walker, line, end, form, first, second)
         if has_events(first) and has_events(second):
             walker.engine.two_sided.add(gate.site.span)
         outer.append(AltItem(condition, first, second, gate))
     return alive or other
+
+
+def keep_size(walker: Walker, condition: Expr, side: list[Item]) -> None:
+    """Let a side that only raises stay, as an end of the rank, where its condition says how many ranks there are."""
+    only = side[0] if len(side) == 1 else None
+    if isinstance(only, ExitItem) and only.kind == "raise" and size_facts(walker.values, condition):
+        side[0] = ExitItem("exit", only.site)
 
 
 def refine(walker: Walker, condition: Expr) -> None:
@@ -295,8 +314,11 @@ def s_continue(walker: Walker, node: Node) -> bool:
 
 def s_assert(walker: Walker, node: Node) -> bool:
     """`assert`: what goes on satisfies it."""
-    walker.eval(node[2])
+    condition = walker.domain.truth(walker.eval(node[2]))
     assume(walker, node[2], True)
+    for fact in size_facts(walker.values, condition):
+        leave = ExitItem("exit", walker.site(node[1], 1, "assert"))
+        walker.frame.items.append(AltItem(fact, [], [leave], Gate(walker.site(node[1], 1, "assert"), "assert")))
     return True
 
 
@@ -452,7 +474,7 @@ def widened_env(walker: Walker, later: Expr, new: dict[str, V], old: dict[str, V
     return found
 
 
-def items_apart(walker: Walker, walk: Callable[[], bool]) -> tuple[bool, list[Item]]:
+def items_apart(walker: Walker, walk: Callable[[], T]) -> tuple[T, list[Item]]:
     """Walk something with items of its own."""
     outer, walker.frame.items = walker.frame.items, []
     try:
@@ -529,15 +551,30 @@ def walk_cases(walker: Walker, subject: V, cases: tuple[Any, ...], line: int, en
     """Walk the cases of a match as `if`, `elif`, `else`."""
     if not cases:
         return True
-    value, wild, body = cases[0]
-    if wild:
+    value, wild, body, guard = cases[0]
+    if wild and guard is None:
         return walker.block(body)
     if value is not None:
         condition = walker.equal(subject, walker.eval(value))
+    elif wild:
+        condition = walker.values.lit(True)
     else:
         condition = walker.domain.opaque(walker.key(f"case {len(cases)}", line), (subject.expr,))
+    if guard is not None:
+        condition = guarded(walker, condition, guard, line)
     rest: Node = ("cases", line, subject, cases[1:], end)
     return branch(walker, condition, body, (rest,), line, end, "if")
+
+
+def guarded(walker: Walker, condition: Expr, guard: Node, line: int) -> Expr:
+    """Give the condition of a case and of its guard, which is evaluated where the pattern fits alone."""
+    if condition.op == "lit" and not condition.args[0]:
+        return condition
+    test, inner = items_apart(walker, lambda: walker.domain.truth(walker.eval(guard)))
+    if has_events(inner):
+        gate = Gate(walker.site(line, 1, "case"), "and", "", True, line)
+        walker.frame.items += inner if condition.op == "lit" else [AltItem(condition, inner, [], gate)]
+    return walker.values.both(condition, test)
 
 
 STATEMENTS: dict[str, Callable[[Walker, Node], bool]] = {

@@ -30,6 +30,7 @@ from meshlint.protocol.reading import is_none
 from meshlint.protocol.sources import Source, sources_of
 from meshlint.protocol.values import ClassKey, Config, Domain, Func, Grp, Instance, Klass, Sized, V
 from meshlint.protocol.walk import Walker
+from meshlint.protocol.wrapped import wrapper_of
 from meshlint.records import dataclass
 
 MAX_NODES = 1500
@@ -299,7 +300,13 @@ class Engine:
         if parts[0] in _RECEIVERS and len(parts) == 2:
             owner = _owner(facts.definitions, definition)
             if owner >= 0:
-                return None, self._family((path, owner), parts[1], parts[0] == "super()")
+                family = self._family((path, owner), parts[1], parts[0] == "super()")
+                return (None, family) if family else (self._of_wrapped((path, owner), parts[1:]), [])
+        if parts[0] == "self" and len(parts) == 3 and parts[2] in self.models.methods:
+            owner = _owner(facts.definitions, definition)
+            modelled = self._of_wrapped((path, owner), parts[1:]) if owner >= 0 else None
+            if modelled is not None:
+                return modelled, []
         target: Target | None = None
         if parts[0] in definition.locals and definition.index:
             row = next((row for row in definition.imports if row[0] == parts[0]), None)
@@ -315,6 +322,8 @@ class Engine:
             if target is None:
                 break
             target = linker.attribute(target, part)
+        if target is not None and target.kind == "var":
+            target = linker.given(target)
         if target is not None and target.kind == "def":
             entry = self.models.find(target.name)
             if entry is not None and (entry.kind in _GETTERS or entry.composite):
@@ -348,6 +357,11 @@ class Engine:
             if entry is not None and entry.kind == "op":
                 return entry
         return None
+
+    def _of_wrapped(self, key: ClassKey, parts: list[str]) -> Entry | None:
+        """Give the model of calling what an attribute holds, or a method of it."""
+        wrapper = wrapper_of(self.linker, key, parts[0])
+        return self.models.find(".".join((wrapper, *parts[1:]))) if wrapper else None
 
     def _family(self, key: ClassKey, name: str, above: bool) -> list[tuple[str, int]]:
         found: dict[tuple[str, int], None] = {}
@@ -711,7 +725,25 @@ class Engine:
         if not self._may_enter(asked):
             return self.domain.unknown(f"{self.linker.class_name(key)}.{name}", text=text)
         found = self._worked_out(asked, asked, lambda: self._attribute(key, name, weak))
-        return replace(found, text=text)
+        wrapper = self._wrapper(key, name) if found.data is None else ""
+        blank = found.data is None or (isinstance(found.data, Instance) and found.data.weak)
+        if blank and not found.expr.var and known.is_group(name) and self._is_one_of(key, base):
+            found = self.domain.unknown(f"{self.linker.class_name(key)}.{name} of #{base.expr.id}")
+        return replace(found, text=wrapper or text)
+
+    def _is_one_of(self, key: ClassKey, base: V) -> bool:
+        """Say whether an object is one of several of its class, each with a group, and keeps no rank in its group."""
+        if not isinstance(base.data, Instance) or base.expr.op != "atom":
+            return False
+        if not base.data.weak and "@" not in base.expr.args[0]:
+            return False
+        stores = (name for ancestor in self.linker.mro(key) for name, _, _ in self.linker.klass(ancestor).stores)
+        return not any("rank" in name for name in stores)
+
+    def _wrapper(self, key: ClassKey, name: str) -> str:
+        asked = ("wrapped", key, name)
+        found: str = self._worked_out(asked, asked, lambda: wrapper_of(self.linker, key, name))
+        return found
 
     def _attribute(self, key: ClassKey, name: str, weak: bool) -> V:
         text = f"self.{name}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from meshlint.mesh.dims import ALL, STANDARD, Axes, leaf_of
 from meshlint.mesh.gate import ORIGIN_BITS, Expr, Origin, Values, show, shows_apart
-from meshlint.mesh.group import Group
+from meshlint.mesh.group import TENSOR, Group
 from meshlint.models import names as known
 from meshlint.protocol.link import Target
 from meshlint.records import dataclass
@@ -132,10 +132,31 @@ class RanksOf:
 
 @dataclass(frozen=True, slots=True)
 class MeshOf:
-    """A device mesh, or the slice of one, over named dims."""
+    """A device mesh, or the slice of one, over named dims; `names` are those that the program itself gives them."""
 
     dims: int
     weak: bool = False
+    names: tuple[str, ...] = ()
+
+    @property
+    def group(self) -> Group:
+        """The group of the mesh."""
+        return Group(self.dims, weak=self.weak)
+
+
+@dataclass(frozen=True, slots=True)
+class SliceOf(MeshOf):
+    """One dim of a mesh, of which only the name is known that the program gives it."""
+
+    @property
+    def group(self) -> Group:
+        """The group of the dim: all of its members run the program that makes the mesh."""
+        return Group(self.dims, identity=f"{TENSOR}dim {self.names[0]}", name=self.names[0])
+
+
+def slice_of(name: str) -> SliceOf:
+    """Make one dim of a mesh by a name that is the program's own."""
+    return SliceOf(leaf_of(f"{TENSOR}dim {name}"), False, (name,))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -827,7 +827,8 @@ class Verdicts:
             code = "COL003"
         if code == "COL002" and fault.node is not None and fault.node.gate.exit_site is not None:
             site = fault.node.gate.exit_site
-        deeper = None if code != "COL001" or facts.inside else way_out(fault)
+        late = code == "COL003" and not sided and facts.how == "wait"
+        deeper = way_out(fault) if (code == "COL001" or late) and not facts.inside else None
         if deeper is not None:
             code, site = "COL002", deeper
         severity = self._severity(fault, facts, code)

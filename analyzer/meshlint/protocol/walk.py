@@ -78,6 +78,7 @@ from meshlint.protocol.values import (
     is_hollow,
     listed,
     mapped,
+    slice_of,
 )
 
 if TYPE_CHECKING:
@@ -269,6 +270,8 @@ class Walker:
         if path and path in self.frame.env:
             return self.frame.env[path]
         base = self.eval(node[1])
+        if base.data == ("super",):
+            return self.super_member(node[2])
         return self.attribute(base, node[2])
 
     def attribute(self, base: V, name: str) -> V:
@@ -435,6 +438,8 @@ class Walker:
         parts = index.data.items if isinstance(index.data, Seq) else (index,)
         names = [p.expr.args[0] for p in parts if p.expr.op == "lit" and isinstance(p.expr.args[0], str)]
         mask, weak = self.mesh_dims(names)
+        if not mask and len(names) == 1 and names[0] in data.names:
+            return self.domain.of(self.values.atom(text, Origin.UNKNOWN), slice_of(names[0]), text)
         if not mask:
             return self.domain.unknown(text, text=text)
         return self.domain.of(self.values.atom(text, Origin.UNKNOWN), MeshOf(mask, weak), text)
@@ -672,12 +677,18 @@ class Walker:
         sequence = self.eval(node[3][0][1])
         outer, frame.items = frame.items, []
         trip, element = rounds_of(self, node[3][0][1], sequence, node[4])
-        parts = [sequence.expr]
+        parts, filters = [sequence.expr], []
         for place, (target, iterable, conditions) in enumerate(node[3]):
             self.store(target, element if place == 0 else self.part(self.eval(iterable), 0))
-            parts += [self.domain.truth(self.eval(c)) for c in conditions]
+            filters += [self.domain.truth(self.eval(c)) for c in conditions]
+        parts += filters
+        asked, frame.items = frame.items, []
         value = self.eval(node[2])
         inner, frame.items = frame.items, outer
+        if filters and has_events(inner):
+            gate = Gate(self.site(node[4], 1, "if"), "filter", "", True, node[4])
+            inner = [AltItem(self.domain.small(self.values.both(*filters)), inner, [], gate)]
+        inner = asked + inner
         frame.env = before
         if has_events(inner):
             outer.append(LoopItem(trip, inner, Gate(self.site(node[4], 1, "loop"), "loop", "", True, node[4])))
@@ -772,19 +783,37 @@ class Walker:
     def super_call(self, name: str, node: Node) -> V:
         """`super().method(...)`."""
         args, kwargs = self.arguments(node)
+        found = self.above(name)
+        if found is None:
+            return self.domain.unknown(self.key(f"super.{name}", node[4]))
+        return self.called(found, args, kwargs, node)
+
+    def super_member(self, name: str) -> V:
+        """`super().name` that is not called: a property of an ancestor, or a method of it."""
+        found = self.above(name)
+        if found is None or found.receiver is None:
+            return self.domain.unknown(self.key(f"super.{name}"))
+        definition = self.engine.linker.definition(found.path, found.index)
+        if not is_property(definition):
+            return V(self.values.atom(self.key(f"super.{name}"), Origin.UNKNOWN), found, self.no)
+        call: Node = ("K", ("N", definition.name), (), (), definition.line, 1, definition.line, 2)
+        return self.called(found, [], {}, call)
+
+    def above(self, name: str) -> Func | None:
+        """Give the method of an ancestor that `super()` means."""
         frame: Frame | None = self.frame
         while frame is not None and frame.owner is None:
             frame = frame.parent
         if frame is None or frame.owner is None or frame.receiver is None:
-            return self.domain.unknown(self.key(f"super.{name}", node[4]))
+            return None
         linker = self.engine.linker
         order = linker.mro(frame.receiver.data.key if isinstance(frame.receiver.data, Instance) else frame.owner)
         after = order[order.index(frame.owner) + 1 :] if frame.owner in order else ()
         for ancestor in after:
             index = linker.own_methods(ancestor).get(name)
             if index is not None:
-                return self.called(Func(ancestor[0], index, frame.receiver), args, kwargs, node)
-        return self.domain.unknown(self.key(f"super.{name}", node[4]))
+                return Func(ancestor[0], index, frame.receiver)
+        return None
 
     def apply(self, callee: V, base: V | None, args: list[V], kwargs: dict[str, V], node: Node) -> V:
         """Call a value."""
