@@ -344,8 +344,6 @@ class Judge:
     prover: Prover = field(init=False)
     unjudged: int = 0
     simulated: int = 0
-    copied: int = 0
-    """Nodes that were gone through to look at parts by themselves, in all terms."""
     run_cap: int = RUN_CAP
     cut_short: bool = False
     """Whether the last term has too many parts in parts to be looked through."""
@@ -367,7 +365,6 @@ class Judge:
         for fault in self._spine(term, None, _Place()):
             if fault.key not in found and not self._explained(term, fault):
                 found[fault.key] = fault
-        self.copied += self._copied
         return tuple(sorted(found.values(), key=lambda fault: str(fault.order)))
 
     def forget(self) -> None:

@@ -26,6 +26,7 @@ def cut(terms: Terms, term: Node, at: Node | None) -> Node:
         kept = _Kept(terms, at.shape, _always, True)
         known = terms.cuts[key] = kept.of(term)
         terms.copied[key] = len(kept.done)
+    terms.work += terms.copied[key]
     return known
 
 
@@ -36,7 +37,10 @@ def effort(terms: Terms, term: Node, at: Node | None) -> int:
 
 def project(terms: Terms, term: Node, keep: Callable[[Group], bool], *, waits: bool = False) -> Node:
     """Give `term` with the events of some groups only; branches without events vanish, and waits unless asked for."""
-    return _Kept(terms, -1, keep, waits).of(term)
+    kept = _Kept(terms, -1, keep, waits)
+    made = kept.of(term)
+    terms.work += len(kept.done)
+    return made
 
 
 def drop_uniform(terms: Terms, term: Node) -> Node:

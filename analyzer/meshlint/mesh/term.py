@@ -351,6 +351,8 @@ class Terms:
     """What `meshlint.mesh.segment.cut` gave."""
     copied: dict[tuple[int, int], int] = field(default_factory=dict)
     """How many nodes it went through for that."""
+    work: int = 0
+    """How many nodes were gone through for parts in all, those of parts that are known included."""
 
     @property
     def nil(self) -> Node:

@@ -21,6 +21,9 @@ T = TypeVar("T")
 MAX_ANCESTRY = 64
 """Classes above one that are followed."""
 
+MAX_STARS = 48
+"""Star imports of one file that are followed."""
+
 MAX_WEAK = 3
 """An unknown receiver's method is taken by name only where at most so many definitions bear the name."""
 
@@ -57,6 +60,8 @@ class Linker:
     _suffixes: dict[str, list[str]] = field(default_factory=dict)
     _tables: dict[str, dict[str, tuple[str, object]]] = field(default_factory=dict)
     _circles: Circles = field(default_factory=Circles)
+    _stars: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _behind: dict[str, set[str]] = field(default_factory=dict)
     _named: dict[str, list[int]] = field(default_factory=dict)
     _own_methods: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
     _methods: dict[str, list[tuple[str, int]]] | None = None
@@ -194,16 +199,36 @@ class Linker:
         return Target("var", full, path)
 
     def _star(self, path: str, name: str) -> Target | None:
-        if name.startswith("_"):
+        if name.startswith("_") or not self._starred(path) or name not in self._behind_stars(path):
             return None
-        for row in self.files[path].imports:
-            if row[0] == "*":
-                file = self._module_of(path, row[1], row[3])
-                if file and file != path:
-                    found = self.name(file, name)
-                    if found is not None:
-                        return found
+        for file in self._starred(path):
+            found = self.name(file, name)
+            if found is not None:
+                return found
         return None
+
+    def _starred(self, path: str) -> tuple[str, ...]:
+        """Give the files of which a file imports all names."""
+        known = self._stars.get(path)
+        if known is None:
+            rows = [row for row in self.files[path].imports if row[0] == "*"][:MAX_STARS]
+            files = dict.fromkeys(self._module_of(path, row[1], row[3]) for row in rows)
+            known = self._stars[path] = tuple(file for file in files if file and file != path)
+        return known
+
+    def _behind_stars(self, path: str) -> set[str]:
+        """Give the names that a file may have by star imports, those of its star imports included."""
+        known = self._behind.get(path)
+        if known is None:
+            files: dict[str, None] = {}
+            todo = list(self._starred(path))
+            while todo:
+                file = todo.pop()
+                if file not in files:
+                    files[file] = None
+                    todo += self._starred(file)
+            known = self._behind[path] = set().union(*map(self.table, files))
+        return known
 
     def _module_of(self, path: str, module: str, level: int) -> str:
         return self.relative(path, level, module) if level else self.module(module, path)

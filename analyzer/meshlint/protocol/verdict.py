@@ -53,7 +53,7 @@ RUNS_OF_DOUBT = 256
 RUN_OF_FILE = 20
 """Nodes that one run of a simulation counts for in what one file may cost."""
 EFFORT_OF_FILE = 120_000
-"""What judging the roots of one file may cost; those left are not judged. The dearest file of Megatron-LM: 61,000."""
+"""What judging the roots of one file may cost; those left are not judged. The dearest file of Megatron-LM: 63,000."""
 MAX_CALLERS = 6
 """Callers that are judged for one fault of a callee."""
 
@@ -460,13 +460,13 @@ class Verdicts:
 
     def _judged_anew(self, term: Term, thorough: bool) -> tuple[Fault, ...]:
         self.judge.left, self.judge.thorough = RUNS_PER_ROOT, thorough
-        copied, simulated = self.judge.copied, self.judge.simulated
+        gone, simulated = self.engine.terms.work, self.judge.simulated
         try:
             faults = self.judge.faults(term)
         except RecursionError:
             self.judge.unjudged += 1
             return ()
-        self.effort += self.judge.copied - copied + RUN_OF_FILE * (self.judge.simulated - simulated)
+        self.effort += self.engine.terms.work - gone + RUN_OF_FILE * (self.judge.simulated - simulated)
         if self.judge.cut_short:
             self.cut_short.add(term.id)
         return faults
