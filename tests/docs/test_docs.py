@@ -52,19 +52,20 @@ def test_every_setting_is_in_the_page() -> None:
     assert [key for key in KEYS if f"`{key}`" not in page] == []
 
 
-def test_the_readme_shows_two_commands_to_set_up_and_its_finding_is_real(meshlint: CommandLine) -> None:
+def test_the_readme_shows_two_commands_to_set_up_and_its_findings_are_real(meshlint: CommandLine) -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     setup = readme.split("## Set up")[1].split("## Use")[0]
     commands = re.findall(r"```bash\n(.*?)\n```", setup, re.DOTALL)
     assert len(commands) == 2
     path = re.search(r"meshlint check (\S+);", commands[0])
     assert path is not None
-    out = meshlint("check", "--no-cache", "--isolated", ROOT / path[1]).out
-    shown = re.search(r"```text\n(.*?)```", readme, re.DOTALL)
-    assert shown is not None
-    told = " ".join(out.split()).replace(path[1], "run.sh")
-    for part in shown[1].strip().split("\n  "):
-        assert " ".join(part.split()) in told
+    files = ((path[1], "run.sh"), ("fixtures/COL001/bad/losses_of_one_replica.py", "report.py"))
+    shown = re.findall(r"```text\n(.*?)```", readme, re.DOTALL)
+    for text, (file, name) in zip(shown, files, strict=True):
+        out = meshlint("check", "--no-cache", "--isolated", ROOT / file).out
+        told = " ".join(out.split()).replace(file, name)
+        for part in text.strip().split("\n  "):
+            assert " ".join(part.split()) in told
 
 
 def test_a_page_has_one_section_of_versions_and_references(meshlint: CommandLine) -> None:

@@ -49,7 +49,6 @@ class CompositeOnSomeRanks(ProgramRule):
         Outcome.HANG,
         Outcome.WRONG,
     )
-    preview = True
     references = (Reference("torch.distributed: every rank of a group must make the same calls in the same order"),)
 
     def check(self, program: Program) -> Iterator[Verdict]:

@@ -52,7 +52,6 @@ class NewGroup(ProgramRule):
         Outcome.HANG,
         Outcome.CRASH_START,
     )
-    preview = True
     references = (Reference("torch.distributed: every rank of a group must make the same calls in the same order"),)
 
     def check(self, program: Program) -> Iterator[Verdict]:

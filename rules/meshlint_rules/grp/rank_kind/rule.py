@@ -48,7 +48,6 @@ class RankKind(ProgramRule):
         Outcome.CRASH_LATE,
         Outcome.WRONG,
     )
-    preview = True
     references = (Reference("torch.distributed: every rank of a group must make the same calls in the same order"),)
 
     def check(self, program: Program) -> Iterator[Verdict]:

@@ -53,7 +53,6 @@ class StageWithoutMetadata(ProgramRule):
         Outcome.WRONG,
         Outcome.CRASH_LATE,
     )
-    preview = True
     references = (Reference("torch.distributed: every rank of a group must make the same calls in the same order"),)
 
     def check(self, program: Program) -> Iterator[Verdict]:
