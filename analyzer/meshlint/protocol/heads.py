@@ -5,6 +5,7 @@ A head is a pure function of the file's text, worked out where the file is read 
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Iterator
 from hashlib import blake2b
 from operator import attrgetter
@@ -43,6 +44,9 @@ class Head:
     tests: tuple[str, ...] = ()
 
 
+PLAIN = 0
+"""The form of `marshal` that hangs on values alone, and not on which of them are one object."""
+
 Row = tuple[Any, ...]
 """The fields of a head."""
 
@@ -68,7 +72,7 @@ def head_of(facts: FileFacts) -> Head:
         tuple(sorted(building_keys((facts,)))),
         tuple(sorted(without_pipeline((facts,)))),
         _outline(facts),
-        tuple(_hash(repr(_CLASS(klass))) for klass in facts.classes),
+        tuple(_hash(_CLASS(klass)) for klass in facts.classes),
         bodies,
         tuple(sorted(set(_tests(facts)))),
     )
@@ -91,18 +95,15 @@ def _tests(facts: FileFacts) -> Iterator[str]:
 
 def _body(definition: Definition) -> bytes:
     params = tuple((p.name, p.kind, p.default, p.annotation) for p in definition.params)
-    lowered = definition.lowered if isinstance(definition.lowered, bytes) else repr(definition.lowered).encode()
-    digest = blake2b(repr((params, _DEFINITION(definition))).encode("utf-8", "surrogatepass"), digest_size=8)
-    digest.update(lowered)
-    return digest.digest()
+    return _hash((params, _DEFINITION(definition), definition.lowered))
 
 
 def _outline(facts: FileFacts) -> Outline:
     """Give what other files can know of a file by names."""
     classes = [(c.name, c.qualname, c.parent, c.bases, c.methods) for c in facts.classes]
     named = tuple((d.name, d.parent, d.owner) for d in facts.definitions)
-    return _hash(repr((facts.imports, facts.assigns, classes)), 16), named
+    return _hash((facts.imports, facts.assigns, classes), 16), named
 
 
-def _hash(text: str, size: int = 8) -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
+def _hash(value: Any, size: int = 8) -> bytes:
+    return blake2b(marshal.dumps(value, PLAIN), digest_size=size).digest()

@@ -42,7 +42,7 @@ def is_test(path: str) -> bool:
 
 def names_tests(module: str) -> bool:
     """Say whether a dotted name may be that of a file which holds tests."""
-    return any(part in FOLDERS or part.startswith("test_") for part in module.split("."))
+    return "test" in module and any(part in FOLDERS or part.startswith("test_") for part in module.split("."))
 
 
 def is_test_file(path: str) -> bool:
