@@ -194,6 +194,19 @@ def without_agreement(function: str, parameter: str, begin: Span, agrees: Step, 
     return _filled(2, text, "", f", {group}=its_{group}")
 
 
+def instead_of_none(function: str, parameter: str, begin: Span, given: Step, omitted: Step) -> str:
+    """Show a sum over all ranks that stands in for one over a group that is None."""
+    group, name = identifier(parameter, "group"), identifier(function, "function")
+    text = (
+        f"def {name}(x, {group}=None):  # {place(begin)}\n"
+        f"    if {group} is None:\n        {HOLE}  # {place(omitted.span)}\n"
+        f"    else:\n        dist.all_reduce(x, group={group})  # {place(given.span)}\n"
+        f"    return x\n\ngot = {name}(torch.tensor([rank + 1.0]))  # there is no such parallelism\n"
+        f'check("what {name} gives", got, rank + 1.0)\n'
+    )
+    return _filled(2, text, "dist.all_reduce(x)", "pass")
+
+
 def rank_of_a_node(call: Span, name: str) -> str:
     """Show the rank inside of a node as that of the job, on two nodes of two processes."""
     local = identifier(name.rpartition(".")[2], "local_rank")

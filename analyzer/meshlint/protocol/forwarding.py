@@ -16,7 +16,7 @@ from meshlint.protocol.facts import COLLECTIVE, Definition, Node, calls, dotted
 from meshlint.protocol.summary import Engine
 from meshlint.records import dataclass
 
-__all__ = ["Omitted", "calls", "not_forwarded", "switched_off"]
+__all__ = ["Omitted", "calls", "falls_back", "not_forwarded", "switched_off"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,52 @@ def not_forwarded(engine: Engine, path: str, definition: Definition) -> Iterator
             _span(path, call), definition.qualname, name, dotted(call[1]), other, taker, _dims_of(name), does,
             passes[1], other,
         )  # fmt: skip
+
+
+def falls_back(engine: Engine, path: str, definition: Definition) -> Iterator[Omitted]:
+    """Give the sums over the world that stand in for one over a group of model parallelism that is None.
+
+    Where there is no such group there is nothing to sum over: the ranks of the world hold shares of other data.
+    """
+    if not definition.seeds & COLLECTIVE:
+        return
+    for test, there, absent in _none_tests(definition.body):
+        name = dotted(test).rpartition(".")[2]
+        dims = _dims_of(name)
+        if not dims or "dp" in dims or "edp" in dims:
+            continue
+        given = [(call, op) for call, op in _sums(engine, path, definition, there) if test in _values(call)]
+        for call, op in _sums(engine, path, definition, absent):
+            match = next((one for one, other in given if other == op), None)
+            if match is not None and len(_values(call)) < len(_values(match)):
+                yield Omitted(
+                    _span(path, call), definition.qualname, name, dotted(call[1]), _span(path, match),
+                    Span(path, definition.line, 1), dims, op, op, _span(path, match),
+                )  # fmt: skip
+
+
+def _values(call: Node) -> list[Node]:
+    return [*call[2], *(value for _, value in call[3])]
+
+
+def _sums(engine: Engine, path: str, definition: Definition, body: tuple[Node, ...]) -> Iterator[tuple[Node, str]]:
+    """Give the reductions in statements, and which they are."""
+    for call in calls(body):
+        entry, _ = engine.callee(path, definition, dotted(call[1]))
+        if entry is not None and entry.kind == "op" and entry.op == "all_reduce" and entry.dims == ("world",):
+            yield call, entry.op
+
+
+def _none_tests(body: tuple[Node, ...]) -> Iterator[tuple[Node, tuple[Node, ...], tuple[Node, ...]]]:
+    """Give every `if x is None` with what is done where `x` is there and where it is not."""
+    for node in body:
+        test = node[2] if node[0] == "if" else None
+        if test is not None and test[0] == "Q" and test[3] == (("C", None),) and test[1][0] in ("is", "is not"):
+            yield test[2], *((node[4], node[3]) if test[1][0] == "is" else (node[3], node[4]))
+        for part in node[2:]:
+            block = isinstance(part, tuple) and part and isinstance(part[0], tuple) and part[0]
+            if block and isinstance(part[0][0], str):
+                yield from _none_tests(part)
 
 
 def _counts(entry: Entry, call: Node, divisors: set[Node]) -> bool:

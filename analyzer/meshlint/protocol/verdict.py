@@ -31,7 +31,7 @@ from meshlint.mesh.term import Node as Term
 from meshlint.place import Span
 from meshlint.protocol.advice import advice
 from meshlint.protocol.facts import Definition, FileFacts, Node, calls, dotted
-from meshlint.protocol.forwarding import Omitted, not_forwarded, optional_groups, switched_off
+from meshlint.protocol.forwarding import Omitted, falls_back, not_forwarded, optional_groups, switched_off
 from meshlint.protocol.guards import cleared_names, last_alike, written
 from meshlint.protocol.handed import given_away
 from meshlint.protocol.kinds import Misfit, makes_groups, misfits
@@ -786,6 +786,7 @@ class Verdicts:
         facts = engine.linker.files.get(path)
         for definition in facts.definitions[1:] if facts is not None and not is_test(path) else ():
             yield from map(_on_the_world, not_forwarded(engine, path, definition))
+            yield from map(_instead_of_none, falls_back(engine, path, definition))
             if makes_groups(definition):
                 yield from (_of_a_kind(found, definition, self.axes) for found in misfits(engine, path, definition))
         del engine.notes[notes:]
@@ -969,6 +970,17 @@ def _on_the_world(found: Omitted) -> CodeFault:
     name, dim = found.scope.rpartition(".")[2], "-".join(found.dims)
     shown = arms.over_the_world(name, found.parameter, dim, found.taker, given, omitted)
     return _left_out("GRP003", found, message, Outcome.WRONG, "where the group is passed", shown)
+
+
+def _instead_of_none(found: Omitted) -> CodeFault:
+    message = (
+        f"`{found.callee}` sums over the world group where `{found.parameter}` is None: without that parallelism there "
+        f"is nothing to sum over, and ranks that hold other data are mixed."
+    )
+    given, omitted = arms.Step(found.uses, found.used or found.other), arms.Step(found.does, found.span)
+    shown = arms.instead_of_none(found.scope.rpartition(".")[2], found.parameter, found.taker, given, omitted)
+    fault = _left_out("GRP003", found, message, Outcome.WRONG, "where the group is passed", shown)
+    return replace(fault, severity=Severity.INFO, confidence=Confidence.LOW)
 
 
 def _without_agreement(found: Omitted) -> CodeFault:

@@ -17,7 +17,8 @@ class GroupNotForwarded(ProgramRule):
     ## What it does
 
     Finds collectives and size queries on the default group in a function that takes a group and passes it to
-    other calls.
+    other calls. As an info, a sum over all ranks that stands in for one over a group of model parallelism where that
+    group is None: there is nothing to sum over then.
 
     ## Why this is bad
 
