@@ -197,6 +197,8 @@ class Report:
     notes: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     files: int = 0
+    code: int = 0
+    """Python files whose code was judged."""
     details: tuple[str, ...] = ()
     """What was not followed in the code, and why; for those who want to know everything."""
     left_out: Mapping[str, int] = field(default_factory=dict)

@@ -231,3 +231,15 @@ def test_equal_input_gives_equal_bytes(wrong_product: Path) -> None:
     ]
     assert runs[0].returncode == 1, runs[0].stderr.decode()
     assert runs[0].stdout == runs[1].stdout
+
+
+def test_code_that_was_judged_is_counted_and_code_that_is_too_large_is_told(
+    tmp_path: Path, meshlint: CommandLine
+) -> None:
+    (tmp_path / "clean.py").write_text("import torch.distributed as dist\ndist.barrier()\n")
+    run = meshlint("check", "--isolated", "--no-cache", "--preview", tmp_path)
+    assert run.out == "No findings.\nThe code of 1 Python file was judged.\n"
+    (tmp_path / "large.py").write_text("# \n" * (8 * 1024 * 1024 // 3 + 1))
+    run = meshlint("check", "--isolated", "--no-cache", "--preview", tmp_path)
+    assert "MSH003" in run.out and "it has 8,388,609 bytes" in run.out
+    assert "The code of 1 Python file was judged." in run.out

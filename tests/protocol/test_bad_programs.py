@@ -47,6 +47,45 @@ def _classes() -> str:
     return HEAD + "".join(form.format(i, f"(C{i - 1})" if i else "") for i in range(300))
 
 
+def _tower() -> str:
+    """Calls from below: what each function comes to is known before its caller is looked at."""
+    lines = (f"def f{i}(x):\n    f{i - 1}(x)\n\n\n" for i in range(1, 300))
+    return f"{HEAD}def f0(x):\n    dist.barrier()\n\n\n" + "".join(lines)
+
+
+def _groups() -> str:
+    lines = (f"    g{i} = dist.new_group([{i}, {i + 1}])\n    dist.barrier(group=g{i})\n" for i in range(300))
+    return f"{HEAD}def many(x):\n" + "".join(lines)
+
+
+def _names() -> str:
+    """Names given to names of names: `lazily` each asks for the next."""
+    lines = (f"        v{i + 1} = v{i}\n" for i in range(1_000))
+    run = "    def run(self):\n        if self.p:\n            dist.barrier()\n"
+    return f"{HEAD}class C:\n    def __init__(self):\n        v0 = 1\n{''.join(lines)}        self.p = v1000\n\n{run}"
+
+
+def _numbers() -> str:
+    gate = f"    if a == {RANK}:\n        dist.barrier()\n"
+    return f"{HEAD}def f(x):\n    a = 10\n" + "    a = a * a\n" * 40 + gate
+
+
+def _sums() -> str:
+    """One value in many places of one value: as a tree it would have a million million nodes."""
+    return (
+        f"{HEAD}def f(x, n):\n    a = n + {RANK}\n" + "    a = a + a\n" * 40 + "    if a > 3:\n        dist.barrier()\n"
+    )
+
+
+def _partials() -> str:
+    head = f"import functools\n{HEAD}def f(*a):\n    dist.barrier()\n\n\ndef g(x):\n    p = f\n"
+    return head + "    p = functools.partial(f, p, p, p)\n" * 60 + "    p()\n"
+
+
+def _partly() -> str:
+    return f"{HEAD}x = " + "partial(" * 40 + "a.b" + ").c" * 39 + ")\n"
+
+
 PROGRAMS = {
     "a long function": _long,
     "branches": _branches,
@@ -55,6 +94,18 @@ PROGRAMS = {
     "recursion": _recursion,
     "a chain of calls": _chain,
     "a tall hierarchy": _classes,
+    "a tower of calls": _tower,
+    "groups": _groups,
+    "names of names": _names,
+    "numbers": _numbers,
+    "sums": _sums,
+    "partials of partials": _partials,
+    "partials in partials": _partly,
+}
+TOLD = {
+    "a tower of calls": "calls too deep down to be followed to the end",
+    "groups": "acts on too many groups to be followed",
+    "names of names": "calls too much to be followed",
 }
 
 
@@ -63,6 +114,7 @@ def test_faults_of_other_files_stand_beside(name: str) -> None:
     texts = (("bad.py", PROGRAMS[name]()), ("sane.py", SANE))
     program = Program(("bad.py", "sane.py"), facts_of(texts))
     assert [fault.code for fault in program.faults() if fault.span.path == "sane.py"] == ["COL001"]
+    assert any(TOLD.get(name, "") in note for note in ("", *program.notes))
 
 
 def test_imports_in_circles_end() -> None:

@@ -47,6 +47,8 @@ class Judgement:
     failures: list[str] = field(default_factory=list)
     notes: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
+    files: int = 0
+    """Files whose code was judged."""
 
 
 def check_program(
@@ -73,6 +75,7 @@ def check_program(
     told = dict(unread(paths, program, context))
     judgement.problems = tuple(told.values())
     judgement.notes = tuple(note for note in judgement.notes if note not in told)
+    judgement.files = sum(path in program.facts and not program.unread(path) for path in paths)
     lines: dict[str, list[str]] = {}
     judgement.judged = [replace(one, finding=_placed(one.finding, context.tree, lines)) for one in judgement.judged]
     return judgement

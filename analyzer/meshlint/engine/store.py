@@ -32,6 +32,7 @@ def report_data(report: Report) -> dict[str, Any]:
         "notes": list(report.notes),
         "details": list(report.details),
         "files": report.files,
+        "code": report.code,
         "left_out": dict(report.left_out),
         "dropped": report.dropped,
     }
@@ -47,6 +48,7 @@ def report_of(data: dict[str, Any]) -> Report:
         notes=tuple(data["notes"]),
         details=tuple(data["details"]),
         files=data["files"],
+        code=data["code"],
         left_out=data["left_out"],
         dropped=data["dropped"],
     )

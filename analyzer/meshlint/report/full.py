@@ -155,7 +155,7 @@ def _summary(report: Report, shown: list[Finding], style: Style) -> Iterator[str
     if not shown:
         if any(one.not_judged for one in report.coverage):
             yield f"No findings in the rules that could be judged{hidden}."
-        elif report.coverage or hidden:
+        elif report.coverage or report.code or hidden:
             yield style("good", f"No findings{hidden}.")
         return
     counts = [
@@ -177,9 +177,20 @@ def _hidden(report: Report) -> str:
 def _coverage(report: Report, style: Style, verbose: bool) -> Iterator[str]:
     coverage = report.coverage
     left_out = "; ".join(_left_out(report))
+    code = plural(report.code, "Python file") if report.code else ""
     if not coverage:
+        if code:
+            yield style("dim", f"The code of {code} was judged.")
         return
-    head = f"{judged_share(coverage)} in {plural(len(coverage), 'launch')}" + (f"; {left_out}" if left_out else "")
+    head = "; ".join(
+        part
+        for part in (
+            f"{judged_share(coverage)} in {plural(len(coverage), 'launch')}",
+            code and f"the code of {code} judged",
+            left_out,
+        )
+        if part
+    )
     stopped = sum(bool(c.not_judged) for c in coverage)
     if any(finding.code == "MSH003" for finding in report.findings):
         head += "; MSH003 tells what was not read"
