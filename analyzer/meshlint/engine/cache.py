@@ -8,6 +8,7 @@ writable, broken, from another version) means that there is none.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
@@ -96,8 +97,13 @@ def key(place: Path, scope: Scope, asked: Iterable[str]) -> Key:
     return Key(place / f"{digest.hexdigest()[:KEY_LENGTH]}.json", time.time())
 
 
-def code_stamps() -> Iterable[str]:
+@functools.cache
+def code_stamps() -> tuple[str, ...]:
     """Give meshlint's own files and those of every pack, with size and time: another version has other rules."""
+    return tuple(_code_stamps())
+
+
+def _code_stamps() -> Iterable[str]:
     from importlib.util import find_spec
 
     packages = {"meshlint"} | {entry.value.partition(":")[0].partition(".")[0] for entry in packs()}
