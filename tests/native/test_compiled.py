@@ -73,6 +73,24 @@ HOSTILE = {
     + "f(dist.get_rank())\n",
     "bases": "".join(f"class C{n}(C{n - 1}):\n    pass\n" for n in range(1, 4000)),
     "imports": "from .imports import *\nfrom .imports import f as f\nf()\n",
+    "tower": "import torch.distributed as dist\ndef f0():\n    dist.barrier()\n"
+    + "".join(f"def f{n}():\n    f{n - 1}()\n" for n in range(1, 3000))
+    + "if dist.get_rank() == 0:\n    f2999()\n",
+    "ring": "import torch.distributed as dist\n"
+    + "".join(f"def f{n}(x):\n    if x:\n        f{(n + 1) % 2000}(x)\n    dist.barrier()\n" for n in range(2000)),
+    "names": "import torch.distributed as dist\nclass C:\n    def __init__(self):\n        v0 = 1\n"
+    + "".join(f"        v{n + 1} = v{n}\n" for n in range(2000))
+    + "        self.p = v2000\n    def run(self):\n        if self.p:\n            dist.barrier()\n",
+    "partials": "import functools\nimport torch.distributed as dist\ndef f(*a):\n    dist.barrier()\n"
+    + "def g(x):\n    p = f\n"
+    + "    p = functools.partial(f, p)\n" * 2000
+    + "    p()\n",
+    "targets": "import torch.distributed as dist\n" + "(" * 150 + "x" + ",)" * 150 + " = 1\ndist.barrier()\n",
+    "match": "import torch.distributed as dist\ndef f(x):\n    match x:\n"
+    + "".join(f"        case {n}:\n            dist.barrier()\n" for n in range(1500)),
+    "class": "import torch.distributed as dist\nclass C:\n    if a:\n        pass\n"
+    + "".join(f"    elif a{n}:\n        def f(self):\n            dist.barrier()\n" for n in range(900)),
+    "walls": "import torch.distributed as dist\nx = a" + " + a" * 2950 + "\ndist.barrier()\n",
 }
 
 
