@@ -619,6 +619,8 @@ class Engine:
             elif isinstance(value.data, Sized) and self._says_nothing(replace(value, data=None)) and value.phi is None:
                 told = value.data if value.data.many.op == "lit" or value.data.many.var else None
                 value = replace(self._unknown_argument(func.path, definition, param, value), data=told)
+            elif self._is_some_object(value):
+                value = self._any_object(value, param.name)
             frame.env[param.name] = value if value.text else replace(value, text=param.name)
             if value.phi is not None:
                 frame.joins.add(param.name)
@@ -652,6 +654,20 @@ class Engine:
         expr = value.expr
         known = expr.op != "atom" or expr.args[1] is not Origin.UNKNOWN or value.label
         return not known and value.data is None and (value.null is None or value.null.op == "lit")
+
+    def _is_some_object(self, value: V) -> bool:
+        """Say whether an argument is an object of which nothing is known but its class."""
+        expr = value.expr
+        plain = expr.op == "atom" and expr.args[1] is Origin.UNKNOWN and not value.label
+        return plain and isinstance(value.data, Instance)
+
+    def _any_object(self, value: V, name: str) -> V:
+        """Give any object of a class: its attributes are known by the class alone, so contexts can be shared.
+
+        Two parameters stay two objects.
+        """
+        whose = self.values.atom(f"{name} of {self.linker.class_name(value.data.key)}", Origin.UNKNOWN)
+        return value if value.expr is whose else replace(value, expr=whose)
 
     def _unknown_argument(self, path: str, definition: Definition, param: Param, given: V | None) -> V:
         value = self.parameter(path, definition, param.name, param.annotation)

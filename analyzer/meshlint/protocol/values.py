@@ -471,6 +471,8 @@ class Domain:
             return then
         if condition.op == "lit":
             return then if condition.args[0] else otherwise
+        if is_same(then, otherwise):
+            return then if kept or then.phi is None else replace(then, phi=None)
         null = self.choose(condition, self.is_none(then), self.is_none(otherwise))
         if null.bulk > MAX_NULL:
             null = self.small(null)
@@ -572,6 +574,13 @@ class Domain:
         if expr.op == "atom" and not expr.args[2]:
             return self.values.atom(expr.args[0], expr.args[1], var=expr.var, count=True, weak=expr.weak)
         return expr
+
+
+def is_same(one: V, other: V) -> bool:
+    """Say whether two values are one, made twice: in each round of a loop, or on both sides of a branch."""
+    if one.expr is not other.expr or one.null is not other.null or one.label != other.label or one.buf != other.buf:
+        return False
+    return one.data is other.data or bool(_data_key(one.data) == _data_key(other.data))
 
 
 def is_hollow(atom: Expr) -> bool:
