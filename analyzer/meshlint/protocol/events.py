@@ -88,7 +88,8 @@ def apply_model(walker: Walker, entry: Entry, args: list[V], kwargs: dict[str, V
         test = values.first if kind == "first" else values.last
         return walker.domain.of(test(mask, weak=entry.weak), text=text)
     if kind == "yes":
-        return walker.domain.const(True)
+        starts = any(call.endswith("init_process_group") for call in walker.frame.definition.callees)
+        return walker.domain.unknown(text, nonnull=True) if starts else walker.domain.const(True)
     if kind == "unordered":
         return walker.domain.of(values.atom(text, Origin.UNKNOWN), Unordered(), text)
     if kind == "ranks" and group is not None:
