@@ -30,11 +30,10 @@ from meshlint.sources.tree import Tree, Unreadable
 
 if TYPE_CHECKING:
     from meshlint.protocol.program import Program
+    from meshlint.protocol.summary import Engine
     from meshlint.protocol.verdict import Units
 
 ENDING = ".py"
-BLOCK = 4
-"""Files that are judged by one process in a row."""
 LEAST = 16
 """Files below which one process judges all."""
 
@@ -159,9 +158,14 @@ def _program(
     )
 
 
-def _spread(paths: Sequence[str], work: Callable[[Sequence[str], bool], Units]) -> list[Units]:
-    """Judge the files in several processes; neighbours share what they call."""
-    return split.share(paths, work, split.workers(len(paths), LEAST), BLOCK)
+def _spread(paths: Sequence[str], engine: Engine, work: Callable[[Sequence[str], bool], Units]) -> list[Units]:
+    """Judge the files in several processes; those that call the same functions stay together."""
+    number = split.workers(len(paths), LEAST)
+    if number == 1:
+        return split.share_parts([paths], work)
+    from meshlint.engine.program_split import divided
+
+    return split.share_parts(divided(paths, engine, number), work)
 
 
 def _check(rule: ProgramRule, program: Program, judgement: Judgement) -> None:

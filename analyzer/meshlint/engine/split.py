@@ -36,7 +36,12 @@ def share(
 
     This process does the first part (`work(part, True)`), children the others; what a child fails to send is done here.
     """
-    parts = [part for part in _parts(items, number, block) if part]
+    return share_parts(_parts(items, number, block), work)
+
+
+def share_parts(parts: Sequence[Sequence[Item]], work: Callable[[Sequence[Item], bool], Found]) -> list[Found]:
+    """Give what `work` makes of each part, as `share` does."""
+    parts = [part for part in parts if part]
     children = [_start(part, work) for part in parts[1:]]
     found = [work(part, True) for part in parts[:1]]
     for part, (child, pipe) in zip(parts[1:], children, strict=True):

@@ -26,8 +26,8 @@ CALLS = 5000
 """Calls inside of one another that judging may take: more than its bounds let it come to."""
 
 Work = Callable[[Sequence[str], bool], Units]
-Spread = Callable[[Sequence[str], Work], list[Units]]
-"""How parts of the work are shared out: gives what is made of each part of the paths."""
+Spread = Callable[[Sequence[str], Engine, Work], list[Units]]
+"""How parts of the work are shared out: gives what is made of each part of the paths of a program."""
 
 
 class Memory(Protocol):
@@ -95,7 +95,7 @@ class Program:
         def work(part: Sequence[str], here: bool) -> Units:
             return Verdicts(engine.afresh(), STANDARD).units(part)
 
-        found = [] if not todo else [work(todo, True)] if self.spread is None else self.spread(todo, work)
+        found = [] if not todo else [work(todo, True)] if self.spread is None else self.spread(todo, engine, work)
         stand, again = ([], list(self.facts)) if self.memory is None else self.memory.switched(engine)
         switched = Verdicts(engine.afresh(), STANDARD).switched(path for path in again if self._switches(path))
         if self.memory is not None:
