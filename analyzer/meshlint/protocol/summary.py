@@ -659,7 +659,18 @@ class Engine:
         """Say whether an argument is an object of which nothing is known but its class."""
         expr = value.expr
         plain = expr.op == "atom" and expr.args[1] is Origin.UNKNOWN and not value.label
-        return plain and isinstance(value.data, Instance)
+        return plain and isinstance(value.data, Instance) and not self._has_a_group(value.data.key)
+
+    def _has_a_group(self, key: ClassKey) -> bool:
+        """Say whether objects of a class keep a group each, by which they are told apart."""
+        asked = ("has a group", key)
+
+        def stored() -> bool:
+            rows = [self.linker.klass(ancestor).stores for ancestor in self.linker.mro(key)]
+            return any(known.is_group(name) for stores in rows for name, _, _ in stores)
+
+        found: bool = self._worked_out(asked, asked, stored)
+        return found
 
     def _any_object(self, value: V, name: str) -> V:
         """Give any object of a class: its attributes are known by the class alone, so contexts can be shared.
