@@ -666,8 +666,9 @@ class Engine:
         asked = ("has a group", key)
 
         def stored() -> bool:
-            rows = [self.linker.klass(ancestor).stores for ancestor in self.linker.mro(key)]
-            return any(known.is_group(name) for stores in rows for name, _, _ in stores)
+            names = {name for ancestor in self.linker.mro(key) for name, _, _ in self.linker.klass(ancestor).stores}
+            kept = any(name.lstrip("_") in ("group", "pg", "process_group") for name in names)
+            return kept and not any("rank" in name for name in names)
 
         found: bool = self._worked_out(asked, asked, stored)
         return found
