@@ -83,7 +83,7 @@ def stopped(python: str, how: signal.Signals, tmp_path: Path, ready: Callable[[]
         env={**os.environ, "TMPDIR": str(tmp_path)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
+        preexec_fn=lambda: [signal.signal(one, signal.SIG_DFL) for one in SAYS],  # jobs in the background ignore some
         start_new_session=True,
     )
     assert until(ready)
