@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from meshlint.protocol.facts import Node, dotted
-from meshlint.protocol.guards import Condition, conditions, words
+from meshlint.protocol.guards import Condition, blocks_of, conditions, words
 from meshlint.records import dataclass
 
 SAYS = 2
@@ -50,7 +50,7 @@ def checks(body: Iterable[Node], under: tuple[Condition, ...] = ()) -> Iterator[
         elif kind == "if":
             yield from _branch(statement, under)
         else:
-            for block in _blocks(statement):
+            for block in blocks_of(statement):
                 yield from checks(block, under)
 
 
@@ -72,7 +72,7 @@ def placed(
             yield from placed(statement[3], (*under, *conditions(statement[2], True, line)))
             yield from placed(statement[4], (*under, *conditions(statement[2], False, line)))
             continue
-        blocks = list(_blocks(statement))
+        blocks = list(blocks_of(statement))
         if not blocks:
             yield statement, line, under
         elif kind in ("for", "while"):
@@ -120,21 +120,3 @@ def _refuses(block: tuple[Node, ...]) -> bool | None:
     last = block[-1]
     told = last[0] == "expr" and last[2][0] == "K" and dotted(last[2][1]).rpartition(".")[2] in TELLS
     return False if told and all(statement[0] == "expr" for statement in block) else None
-
-
-def _blocks(statement: Node) -> Iterator[tuple[Node, ...]]:
-    kind = statement[0]
-    if kind == "if":
-        yield from statement[3:5]
-    elif kind == "for":
-        yield from statement[4:6]
-    elif kind == "while":
-        yield from statement[3:5]
-    elif kind == "with":
-        yield statement[3]
-    elif kind == "try":
-        yield statement[2]
-        yield from (handler[2] for handler in statement[3])
-        yield from statement[4:6]
-    elif kind == "match":
-        yield from (case[2] for case in statement[3])

@@ -252,7 +252,7 @@ def _holding(body: Iterable[Node], line: int) -> tuple[tuple[Node, ...], Node] |
     """Give the simple statement that holds a line's call, and the block that it stands in."""
     block = tuple(body)
     for statement in block:
-        for inner in _blocks(statement):
+        for inner in blocks_of(statement):
             found = _holding(inner, line)
             if found is not None:
                 return found
@@ -261,7 +261,8 @@ def _holding(body: Iterable[Node], line: int) -> tuple[tuple[Node, ...], Node] |
     return None
 
 
-def _blocks(statement: Node) -> Iterator[tuple[Node, ...]]:
+def blocks_of(statement: Node) -> Iterator[tuple[Node, ...]]:
+    """Give the blocks inside of a statement, in order."""
     kind = statement[0]
     if kind in ("if", "while"):
         yield from statement[3:5]

@@ -330,10 +330,13 @@ class Walker:
 
     def property(self, base: V, found: tuple[str, int, ClassKey], text: str) -> V:
         """Call a property."""
-        definition = self.engine.linker.definition(found[0], found[1])
+        return replace(self.read(Func(found[0], found[1], base)), text=text)
+
+    def read(self, getter: Func) -> V:
+        """Call the function of a property, which is written without a call."""
+        definition = self.engine.linker.definition(getter.path, getter.index)
         call: Node = ("K", ("N", definition.name), (), (), definition.line, 1, definition.line, 2)
-        value = self.called(Func(found[0], found[1], base), [], {}, call)
-        return replace(value, text=text)
+        return self.called(getter, [], {}, call)
 
     def class_member(self, key: ClassKey, name: str, text: str) -> V:
         """Read an attribute of a class: method, nested value or class-level assignment."""
@@ -796,8 +799,7 @@ class Walker:
         definition = self.engine.linker.definition(found.path, found.index)
         if not is_property(definition):
             return V(self.values.atom(self.key(f"super.{name}"), Origin.UNKNOWN), found, self.no)
-        call: Node = ("K", ("N", definition.name), (), (), definition.line, 1, definition.line, 2)
-        return self.called(found, [], {}, call)
+        return self.read(found)
 
     def above(self, name: str) -> Func | None:
         """Give the method of an ancestor that `super()` means."""
