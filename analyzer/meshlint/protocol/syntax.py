@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from meshlint.models.wrappers import SHARDERS
 from meshlint.protocol.facts import Definition, Node, dotted
 
 SAME = frozenset(
@@ -12,8 +13,6 @@ SAME = frozenset(
     """.split()  # noqa: SIM905
 )
 """Methods that give the same value again, or a view of it."""
-
-_WRAPPERS = ("fully_shard", "FullyShardedDataParallel", "FSDP")
 
 
 def argument_node(where: tuple[int, str], call: Node) -> Node | None:
@@ -88,7 +87,7 @@ def wrapped_after(node: Any, model: Node, line: int) -> bool:
     if not isinstance(node, tuple):
         return False
     if len(node) == 8 and node[0] == "K" and node[4] > line and model in node[2]:
-        return dotted(node[1]).endswith(_WRAPPERS)
+        return dotted(node[1]).endswith(SHARDERS)
     return any(wrapped_after(part, model, line) for part in node)
 
 
