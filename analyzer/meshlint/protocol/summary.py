@@ -27,6 +27,7 @@ from meshlint.protocol.frame import Frame
 from meshlint.protocol.items import Goals, OpaqueItem, build, groups_of, left_by
 from meshlint.protocol.link import Linker, Target
 from meshlint.protocol.reading import is_none
+from meshlint.protocol.receivers import annotated, methods_of
 from meshlint.protocol.sources import Source, sources_of
 from meshlint.protocol.values import ClassKey, Config, Domain, Func, Grp, Instance, Klass, Sized, V
 from meshlint.protocol.walk import Walker
@@ -67,6 +68,8 @@ Edge = tuple[int, int, tuple[tuple[str, int], ...]]
 """What one definition comes to by itself (bits), the definition around it, and those that it may call."""
 
 _RECEIVERS = ("self", "cls", "super()")
+
+_EVENTS = ("op", "barrier-manager")
 
 _GETTERS = frozenset(
     ("rank", "size", "group", "first", "last", "member", "source", "ranks", "config", "pure", "manager", "local",
@@ -223,7 +226,7 @@ class Engine:
         for text in definition.callees:
             entry, targets = self.resolve(path, definition, text)
             found += targets
-            if entry is not None and (entry.kind == "op" or entry.creates):
+            if entry is not None and (entry.kind in _EVENTS or entry.creates):
                 own |= EVENT
             elif entry is not None and entry.kind not in ("pure", "config", "object", "yes"):
                 own |= RANK
@@ -338,7 +341,8 @@ class Engine:
         entry = self.models.find(name)
         if entry is not None or len(parts) == 1 or (target is not None and target.kind == "library"):
             return entry, []
-        return None, linker.by_name(parts[-1])
+        owner = _owner(facts.definitions, definition)
+        return None, linker.by_name(parts[-1]) or methods_of(linker, path, definition, owner, text)
 
     def _of_object(self, path: str, definition: Definition, method: str) -> Entry | None:
         """Give the model of a method of an object that the function itself makes; "" is that of calling it."""
@@ -698,12 +702,8 @@ class Engine:
 
     def annotated(self, path: str, annotation: Node, key: str, text: str) -> V | None:
         """Give an object of an annotated class of the program."""
-        while annotation[0] == "S" or (annotation[0] == "M" and annotation[1] == "|"):
-            if annotation[0] == "S" and dotted(annotation[1]).rpartition(".")[2] != "Optional":
-                return None
-            annotation = annotation[2]
-        target = self.linker.chain(path, annotation)
-        if target is None or target.kind != "class":
+        target = annotated(self.linker, path, annotation)
+        if target is None:
             return None
         klass = (target.path, target.index)
         if "onfig" in target.name.rpartition(".")[2] or target.name.endswith("Args"):
