@@ -12,6 +12,8 @@ from reference import (
     Translator,
     any_order_agrees,
     condition_at,
+    features,
+    idle_lines,
     judge,
     mesh_for,
     one_group_agrees,
@@ -57,16 +59,32 @@ SHAPES = (
         statements=("op", "op", "if", "if", "if", "prefix", "prefix", "async", "return"),
         sizes=(("tp", 2), ("pp", 3)),
     ),
+    Shape(
+        groups=("tp", "dp"),
+        conditions=("first", "contract", "config"),
+        statements=("op", "prefix", "prefix", "rounds", "rounds", "if", "if", "return"),
+    ),
+    Shape(
+        groups=("tp", "dp"),
+        conditions=("first", "odd", "contract"),
+        statements=("op", "async", "async", "async", "async", "if", "for"),
+    ),
+    Shape(
+        groups=("tp", "world"),
+        conditions=("first", "contract", "config"),
+        statements=("op", "op", "for", "for", "if", "if", "break", "break", "break", "return"),
+    ),
 )
 ONE_GROUP = SHAPES[5]
 FREE = SHAPES[6]
 
 
-def compare(seed: int, counts: Counter[str]) -> list[str]:
+def compare(seed: int, counts: Counter[str], shape: Shape | None = None) -> list[str]:
     """Judge one random protocol in every way; gives what disagrees."""
-    shape = SHAPES[seed % len(SHAPES)]
+    shape = shape or SHAPES[seed % len(SHAPES)]
     program = write(seed, shape)
-    expected = judge(program, shape)
+    counts.update(f"with {feature}" for feature in features(program))
+    expected = judge(program, shape, idle=idle_lines(program))
     if expected is None:
         counts["too many valuations"] += 1
         return []
@@ -112,7 +130,8 @@ def _blamed(
     counts["blamed"] += 1
     line = found.node.gate.site.span.line
     flipped = isinstance(found.node, Alt) and Translator().expr(condition_at(program, line)).op == "not"
-    mended = judge(program, shape, {line: not found.forced if flipped else found.forced})
+    forced = {line: not found.forced if flipped else found.forced}
+    mended = judge(program, shape, forced, idle=idle_lines(program))
     return [] if mended is not None and not mended.refuted else [f"{seed}: forcing the blamed gate mends nothing"]
 
 
@@ -126,7 +145,7 @@ def _refuted_somewhere(program: Any, shape: Shape, meshes: list[Mesh]) -> bool:
     names = [name for name, _ in shape.sizes]
     every = (tuple(zip(names, sizes, strict=True)) for sizes in product((1, 2, 3), repeat=len(names)))
     shapes = (*(_shape_of(shape, mesh) for mesh in meshes), *(replace(shape, sizes=sizes) for sizes in every))
-    answers = (judge(program, other) for other in shapes)
+    answers = (judge(program, other, idle=idle_lines(program)) for other in shapes)
     return any(answer is None or answer.refuted for answer in answers)
 
 

@@ -68,6 +68,9 @@ class Writer:
             return [("for", self.next_line(), self.trip(), self.block(depth + 1, loops + 1, 2))]
         if kind == "async":
             return self.issue_or_wait()
+        if kind == "rounds" and loops < 1 and self.slots:
+            trip = ("recv", self.rng.choice(self.slots))
+            return [("for", self.next_line(), trip, self.block(depth + 1, loops + 1, 2))]
         if kind == "prefix" and "prefix" in self.shape.statements:
             return self.prefix()
         if kind == "break" and loops and depth > 1:
@@ -177,6 +180,33 @@ def unlined(program: Any) -> Any:
     if program[0] in ("op", "wait", "raise", "if", "for"):
         return (program[0], *(unlined(part) if isinstance(part, list) else part for part in program[2:]))
     return program
+
+
+def features(program: Any, inside: bool = False) -> set[str]:
+    """Give what a protocol holds, in words."""
+    found: set[str] = set()
+    for statement in program:
+        kind = statement[0]
+        if kind == "op":
+            facts = statement[2]
+            told = {"a length prefix": "value" in facts, "an issue": bool(facts.get("handle"))}
+            found |= {word for word, holds in told.items() if holds} | {f"the group {facts['group']}"}
+        elif kind in ("return", "raise", "break"):
+            found.add(f"an early {kind}" + (" in a loop" if inside else ""))
+        elif kind == "wait":
+            found.add("a wait")
+        if kind in ("if", "for"):
+            words = _words_of(statement[2], "rounds of" if kind == "for" else "a test of")
+            found |= words | features([part for block in statement[3:] for part in block], inside or kind == "for")
+    if sum(word.startswith("the group") for word in found) > 1:
+        found.add("several groups")
+    return found
+
+
+def _words_of(item: Any, what: str) -> set[str]:
+    kinds = {"fact": item[2] if item[0] == "fact" else "", "count": item[2] if item[0] == "count" else ""}
+    words = {f"{what} {kinds.get(item[0]) or item[0]}"} if item[0] not in ("not", "and", "or", "positive") else set()
+    return words.union(*(_words_of(part, what) for part in item[1:] if isinstance(part, tuple)))
 
 
 # The same protocol as a term.
@@ -297,6 +327,8 @@ class World:
     asked: dict[tuple[Any, ...], set[int]] = field(default_factory=dict)
     slots: list[dict[str, Any]] = field(default_factory=list)
     raised: bool = False
+    idle: frozenset[int] = frozenset()
+    """Lines of branches both of whose ways do the same with all that follows: nobody asks their conditions."""
 
     def members(self, group: str, rank: int) -> tuple[int, ...]:
         me = self.ranks[rank]
@@ -363,7 +395,11 @@ def advance(world: World, rank: int, todo: tuple[Any, ...], cause: Any) -> tuple
         if kind == "if":
             cause = statement[2]
             value = world.forced.get(statement[1])
+            asked = world.asked
+            if statement[1] in world.idle:
+                world.asked = {}
             value = world.value(cause, rank) if value is None else value
+            world.asked = asked
             todo = (*(statement[3] if value else statement[4]), *todo)
         elif kind == "for":
             cause = statement[2]
@@ -489,6 +525,37 @@ class Outcome:
     any_stuck: bool
 
 
+def idle_lines(program: list[tuple[Any, ...]], rest: tuple[Any, ...] = (("end",),)) -> frozenset[int]:
+    """Give the lines of branches out of loops both of whose ways do the same calls, all that follows included."""
+    found: set[int] = set()
+    for place, statement in enumerate(program):
+        if statement[0] != "if":
+            continue
+        after = (*program[place + 1 :], *rest)
+        ways = [_calls((*side, *after)) for side in statement[3:]]
+        if ways[0] == ways[1] and ways[0] is not None:
+            found.add(statement[1])
+        for side in statement[3:]:
+            found |= idle_lines(side, after)
+    return frozenset(found)
+
+
+def _calls(way: tuple[Any, ...]) -> list[Any] | None:
+    """Give what a way does up to its end, without lines and without what is sent; None where it leaves by an error."""
+    calls: list[Any] = []
+    for statement in way:
+        if statement[0] in ("return", "end"):
+            return calls
+        if statement[0] == "raise":
+            return None
+        if statement[0] == "op":
+            facts = statement[2]
+            calls.append((facts["kind"], facts["group"], facts.get("handle")))
+        else:
+            calls.append(unlined(statement))
+    return calls
+
+
 def condition_at(program: Any, line: int) -> tuple[Any, ...]:
     """Give the condition of the branch at a line."""
     for statement in program:
@@ -502,7 +569,11 @@ def condition_at(program: Any, line: int) -> tuple[Any, ...]:
 
 
 def judge(
-    program: list[tuple[Any, ...]], shape: Shape, forced: dict[int, Any] | None = None, cap: int = 200
+    program: list[tuple[Any, ...]],
+    shape: Shape,
+    forced: dict[int, Any] | None = None,
+    cap: int = 200,
+    idle: frozenset[int] = frozenset(),
 ) -> Outcome | None:
     """Try every valuation; None where there are too many."""
     ranks = mesh_ranks(shape)
@@ -515,7 +586,7 @@ def judge(
     keys = list(facts)
     results = []
     for values in product(*(facts[key][0] for key in keys)):
-        world = World(ranks, dict(shape.sizes), dict(zip(keys, values, strict=True)), forced or {})
+        world = World(ranks, dict(shape.sizes), dict(zip(keys, values, strict=True)), forced or {}, idle=idle)
         stuck = run(world, program)
         results.append((values, stuck, world.raised, world.asked))
     universal = [facts[key][1] in ("config", "opaque") or key[0].startswith("free") for key in keys]
