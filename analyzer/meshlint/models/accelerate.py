@@ -5,6 +5,8 @@ from __future__ import annotations
 from meshlint.models.entry import Entry, under
 
 _SRC = "accelerate v1.10, src/accelerate/accelerator.py"
+_STATE = "accelerate v1.10, src/accelerate/state.py, PartialState._goes_first"
+_ARGS = "transformers v4.57, src/transformers/training_args.py"
 _OPS = "accelerate v1.10, src/accelerate/utils/operations.py"
 _HOLDERS = (
     "accelerator",
@@ -35,8 +37,9 @@ ENTRIES = under(
         Entry(("pad_across_processes",), "op", _SRC, dims=("world",), op="all_gather", effect="returns"),
         Entry(("save_state", "load_state"), "op", _SRC, dims=("world",), op="checkpoint", composite=True),
         Entry(("get_state_dict",), "op", _SRC, dims=("world",), op="state_dict", composite=True, weak=True),
-        Entry(("main_process_first", "local_main_process_first", "split_between_processes", "no_sync", "accumulate",
-               "autocast", "profile"), "manager", _SRC),
+        Entry(("main_process_first",), "barrier-manager", _STATE, dims=("world",)),
+        Entry(("local_main_process_first",), "barrier-manager", _STATE, dims=("world",), weak=True),
+        Entry(("split_between_processes", "no_sync", "accumulate", "autocast", "profile"), "manager", _SRC),
         Entry(("on_main_process", "on_local_main_process", "on_last_process"), "gate-decorator", _SRC, dims=("world",)),
         Entry(("print", "log", "unwrap_model", "save", "prepare", "prepare_model", "is_fsdp2"), "pure", _SRC),
     ),
@@ -51,10 +54,17 @@ ENTRIES = under(
         Entry(("wait_for_everyone",), "op", _OPS, dims=("world",), op="barrier"),
     ),
 ) + (
-    Entry(("is_world_process_zero", "state.is_world_process_zero"), "first",
-          "transformers v4.57, src/transformers/trainer.py", dims=("world",)),
-    Entry(("is_local_process_zero", "state.is_local_process_zero"), "first",
-          "transformers v4.57, src/transformers/trainer.py", dims=("world",), weak=True),
-    Entry(("args.main_process_first", "training_args.main_process_first"), "manager",
-          "transformers v4.57, src/transformers/training_args.py"),
+    Entry(("is_world_process_zero",), "first", "transformers v4.57, src/transformers/trainer.py", dims=("world",)),
+    Entry(("is_local_process_zero",), "first", "transformers v4.57, src/transformers/trainer.py", dims=("world",),
+          weak=True),
+    Entry(("state.is_world_process_zero",), "first", "transformers v4.57, src/transformers/trainer_callback.py",
+          dims=("world",), attribute=True),
+    Entry(("state.is_local_process_zero",), "first", "transformers v4.57, src/transformers/trainer_callback.py",
+          dims=("world",), attribute=True, weak=True),
+) + under(
+    ("args", "training_args"),
+    (
+        Entry(("main_process_first",), "barrier-manager", _ARGS, dims=("world",), weak=True),
+        Entry(("should_save", "should_log"), "first", _ARGS, dims=("world",), attribute=True, weak=True),
+    ),
 )  # fmt: skip

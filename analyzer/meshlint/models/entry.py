@@ -21,14 +21,15 @@ Kind = Literal[
 """What calling (or reading) the name gives:
 
 `rank`, `size`: the place in, the extent of, `dims` (or of the group argument); `group`: the process group over `dims`;
-`first`, `last`: whether the rank is the first, the last along `dims`; `member`: whether the rank has an instance of
-the group; `source`: the global rank of the first (`place`) member of the rank's instance over `dims`; `ranks`: the
-global ranks of the instance; `op`: an event (a collective); `p2p`: matched by peer, never an event; `manager`: a
-context manager that is balanced; `gate-decorator`: the function runs only on the first rank along `dims`; `pure`: a
-function of its arguments without events; `local`: a value that is free for each rank; `mesh`: a device mesh over the
-names given; `config`: an object whose attributes are settings; `unwrap`: gives its first argument; `object`: an object
-that is not None; `yes`: a test that holds wherever there is more than one rank; `unordered`: elements that
-each rank may find in another order.
+`first`, `last`: whether the rank is the first, the last along `dims`; `barrier-manager`: a context manager through
+which the first rank along `dims` goes before the others, who wait at a barrier; `member`: whether the rank has an
+instance of the group; `source`: the global rank of the first (`place`) member of the rank's instance over `dims`;
+`ranks`: the global ranks of the instance; `op`: an event (a collective); `p2p`: matched by peer, never an event;
+`manager`: a context manager that is balanced; `gate-decorator`: the function runs only on the first rank along
+`dims`; `pure`: a function of its arguments without events; `local`: a value that is free for each rank; `mesh`: a
+device mesh over the names given; `config`: an object whose attributes are settings; `unwrap`: gives its first
+argument; `object`: an object that is not None; `yes`: a test that holds wherever there is more than one rank;
+`unordered`: elements that each rank may find in another order.
 """
 
 Effect = Literal["none", "in-place", "returns", "list"]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from meshlint.mesh.gate import Expr, Origin
+from meshlint.mesh.group import WORLD
 from meshlint.mesh.term import Gate
 from meshlint.protocol.facts import Node, dotted
 from meshlint.protocol.items import (
@@ -14,6 +15,7 @@ from meshlint.protocol.items import (
     BlockItem,
     ExitItem,
     GuardItem,
+    HoleItem,
     Item,
     LoopItem,
     OpItem,
@@ -39,6 +41,7 @@ from meshlint.protocol.values import (
     Instance,
     Klass,
     Map,
+    Module,
     Seq,
     Share,
     Unordered,
@@ -525,7 +528,7 @@ def manager_items(walker: Walker, node: Node) -> list[Item] | None:
     """Give the items of a generator manager with its hole, if the call is one that can matter."""
     callee = walker.eval(node[1])
     if not isinstance(callee.data, Func):
-        return None
+        return one_first(walker, callee, node)
     definition = walker.engine.linker.definition(callee.data.path, callee.data.index)
     if not is_manager(definition) or not walker.engine.reaches(callee.data.path, callee.data.index):
         return None
@@ -535,6 +538,21 @@ def manager_items(walker: Walker, node: Node) -> list[Item] | None:
         return None
     site = walker.call_site(node)
     return [BlockItem(called_items(frame.items, walker, site), site)]
+
+
+def one_first(walker: Walker, callee: V, node: Node) -> list[Item] | None:
+    """Give the items of a library's manager through which one rank goes first, and the others after a barrier."""
+    name = callee.data.target.name if isinstance(callee.data, Module) else callee.text
+    entry = walker.engine.models.find(name) if name else None
+    if entry is None or entry.kind != "barrier-manager":
+        return None
+    values, site = walker.values, walker.call_site(node)
+    first = values.first(walker.domain.mask(entry.dims), weak=entry.weak)
+    away = walker.site(node[6], node[7], site.label)  # two gates, of which one may be at fault
+    before, after = (Gate(place, "if", "", True, node[6]) for place in (site, away))
+    others: Item = AltItem(values.negate(first), [OpItem("barrier", WORLD, site, {})], [], before)
+    then: Item = AltItem(first, [OpItem("barrier", WORLD, away, {})], [], after)
+    return [BlockItem([others, HoleItem(), then], site)]
 
 
 def call_method(walker: Walker, value: V, name: str, node: Node) -> None:
