@@ -475,6 +475,11 @@ class Judge:
                 self.unjudged = unjudged
                 if balanced:
                     return following
+                left = self._left_between(node, join, first_stuck(run).group, options, place)
+                if left is not None:
+                    found, whole, shown = left
+                    yield replace(self._fault(found, shown, whole, context, grade), options=options)
+                    return join
                 yield from self._rounds(term, context, options, grade, place)
                 if short and isinstance(part, Alt):
                     divided = place.divided | part.condition.var
@@ -517,6 +522,48 @@ class Judge:
                     return True, following if inside else join
             end = following
         return undecided and isinstance(node, (Alt, Loop)) and len(node.gate.site.frames()) > 1, join
+
+    def _left_between(
+        self, node: Node, join: Node | None, group: Group, options: Options, place: _Place
+    ) -> tuple[Blame, Node, Run] | None:
+        """Find an exit between a gate and one further down that would balance it: the exit is at fault, and not they.
+
+        Where they balance each other but for events in between, nothing is told of the one further down.
+        """
+        end = join
+        options = replace(options, run_cap=min(options.run_cap, BALANCE_RUNS))
+        for _ in range(BALANCE_CAP):
+            if end is None or not any(group.may_equal(other) for other in end.groups):
+                return None
+            following = self.terms.joins.next(end)
+            counterpart = cut(self.terms, end, following)
+            if isinstance(end, Alt) and self._divided(counterpart, group):
+                gates = [gate for gate in walk(counterpart) if isinstance(gate, Alt)]
+                pair = self.terms.then(cut(self.terms, node, join), counterpart)
+                left = self._exit_among(gates, cut(self.terms, node, following), group, options, place)
+                if left is not None or self._verdict(self._seen(pair, group, place), options, place.sizes).safe:
+                    self._balancing |= {gate_key(gate) for gate in gates}
+                return left
+            end = following
+        return None
+
+    def _exit_among(
+        self, gates: list[Alt], part: Node, group: Group, options: Options, place: _Place
+    ) -> tuple[Blame, Node, Run] | None:
+        """Give the first of some gates whose exit, if no rank takes it, makes a part safe."""
+        whole = self._seen(part, group, place)
+        run = self._verdict(whole, options, place.sizes).run
+        for gate in gates if run is not None else ():
+            if gate.gate.leaves in ("return", "break", "continue"):
+                stays = not gate.gate.leaves_if
+                mended = replace(options, forced=(*options.forced, (gate_key(gate), stays)))
+                if run is not None and self._verdict(whole, mended, place.sizes).safe:
+                    return Blame(gate, first_stuck(run), stays, True), whole, run
+        return None
+
+    def _seen(self, part: Node, group: Group, place: _Place) -> Node:
+        """Give what a part does on one group, where it stands."""
+        return place.wrapped(self.terms, self._only(part, group))
 
     def _divided(self, counterpart: Node, group: Group) -> bool:
         return any(

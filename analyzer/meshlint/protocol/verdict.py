@@ -883,6 +883,8 @@ class Verdicts:
             head = f"Ranks of one {group} group make different calls after the gate on line {line}."
         elif fault.node.gate.form == "except":
             head = f"{first} is not reached by a rank that goes into the handler on line {line}."
+        elif _all_may_leave(fault):
+            head = f"{first} is not reached by all of its ranks: those that do not wait there may leave by line {line}."
         elif severity is Severity.INFO:
             head = f"{first} may not be reached by all of its ranks: each decides line {line} for itself."
         else:
@@ -893,7 +895,8 @@ class Verdicts:
         seen = {site.span}
         if fault.node is not None and fault.node.gate.site.span not in seen:
             seen.add(fault.node.gate.site.span)
-            yield Related(fault.node.gate.site.span, "the gate that divides the ranks")
+            told = "the way out" if _all_may_leave(fault) else "the gate that divides the ranks"
+            yield Related(fault.node.gate.site.span, told)
         for frame in fault.stuck.arrived[0][1].site.frames():
             if frame.span not in seen:
                 seen.add(frame.span)
@@ -920,6 +923,11 @@ def _shown_with(fault: Fault) -> str:
     if not 0 < len(words) <= SETTINGS_TOLD:
         return ""
     return f" In the run that shows it: {', '.join(words)}."
+
+
+def _all_may_leave(fault: Fault) -> bool:
+    """Say whether the blamed gate divides no ranks: all leave by it, before some come to what others wait at."""
+    return isinstance(fault.node, Alt) and bool(fault.node.gate.leaves) and not fault.node.condition.var
 
 
 def _frame(op: Op) -> Span:
