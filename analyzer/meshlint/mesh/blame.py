@@ -109,7 +109,7 @@ def differing(run: Run, stuck: Stuck) -> tuple[Alt | Loop, ...]:
                 for place, node in _between(run, left, right):
                     key = gate_key(node)
                     found[key] = max(found.get(key, (place, node)), (place, node), key=lambda item: item[0])
-    ordered = sorted(found.values(), key=lambda item: (-item[0], item[1].gate.site.key, item[1].id))
+    ordered = sorted(found.values(), key=lambda item: (-item[0], item[1].gate.site.key))
     return tuple(node for _, node in ordered)
 
 

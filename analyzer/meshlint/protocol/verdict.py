@@ -19,7 +19,7 @@ from meshlint.mesh.classify import Row, call_in_gate_function, code_of, row, siz
 from meshlint.mesh.dims import ALL, Axes
 from meshlint.mesh.draw import draw, traces
 from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse
-from meshlint.mesh.fast import varies
+from meshlint.mesh.fast import Prover, varies
 from meshlint.mesh.gate import Origin, atoms, show, shows_apart
 from meshlint.mesh.group import Group
 from meshlint.mesh.pairing import Instead, pairing
@@ -120,7 +120,16 @@ class BoundedJudge(Judge):
     left: int = RUNS_PER_ROOT
     thorough: bool = False
     """Look for faults too that are never told by themselves: what a caller shows speaks for what its callee shows."""
-    _safe_shapes: dict[tuple[int, Options, Facts], Verdict] = field(default_factory=dict)
+    _safe_shapes: dict[tuple[int, Options, Facts], tuple[Verdict, int]] = field(default_factory=dict)
+    """What was simulated without a fault, and in how many runs: each term pays for it as if it were the first."""
+    _paid: set[tuple[int, Options, Facts]] = field(default_factory=set)
+    """What the term that is judged has paid for."""
+
+    def forget(self) -> None:
+        """Let go of what one term was judged by, so that the next one finds the same whatever was judged before."""
+        Judge.forget(self)
+        self.prover = Prover(self.terms, self.axes)
+        self._paid.clear()
 
     def _worth(self, part: Term) -> bool:
         """Say whether some gate of a part is no guess (see `_opaque`), or an event of it differs by itself."""
@@ -134,18 +143,23 @@ class BoundedJudge(Judge):
         options = replace(options, run_cap=min(options.run_cap, RUNS_PER_PART))
         key = (term.shape, options, facts)
         known = self._safe_shapes.get(key)
-        if known is not None:
-            self.unjudged += not known.known
-            return known
+        if known is not None and key in self._paid:
+            self.unjudged += not known[0].known
+            return known[0]
         if self.left <= 0 or (term.size > NODES_PER_PART and count(term) > NODES_PER_PART):
             self.unjudged += 1
             return Verdict(None, False)
-        before = self.simulated
-        verdict = Judge._verdict(self, term, options, facts)
-        self.left -= max(1, self.simulated - before)
-        if verdict.run is None:
-            self._safe_shapes[key] = verdict
-        return verdict
+        if known is not None:
+            self.unjudged += not known[0].known
+            self.simulated += known[1]
+        else:
+            before = self.simulated
+            known = Judge._verdict(self, term, options, facts), self.simulated - before
+        self.left -= max(1, known[1])
+        if known[0].run is None:
+            self._safe_shapes[key] = known
+            self._paid.add(key)
+        return known[0]
 
 
 @dataclass(slots=True)
@@ -155,6 +169,16 @@ class Found:
     root: Root
     term: Term
     fault: Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What one term shows, alike whatever was judged before: `cost` is its part of what one file may cost."""
+
+    faults: tuple[Fault, ...]
+    unjudged: int
+    cost: int
+    cut_short: bool
 
 
 Key = tuple[object, ...]
@@ -295,10 +319,10 @@ class Verdicts:
     terms: dict[Root, Term | None] = field(default_factory=dict)
     two_sided: dict[Root, frozenset[Span]] = field(default_factory=dict)
     itself: dict[Span, bool] = field(default_factory=dict)
-    judged: dict[tuple[int, bool], tuple[tuple[Fault, ...], int]] = field(default_factory=dict)
-    """What each term shows, and how much of it was left unjudged."""
-    cut_short: set[int] = field(default_factory=set)
-    """The terms that were not judged to their end."""
+    judged: dict[tuple[int, bool], Judged] = field(default_factory=dict)
+    """What each term shows."""
+    paid: set[tuple[int, bool]] = field(default_factory=set)
+    """The terms that count in `effort`."""
     reads: dict[object, Any] = field(default_factory=dict)
     """What each term and each answer about a gate rests on."""
 
@@ -310,13 +334,14 @@ class Verdicts:
         """Judge every root in some files by itself."""
         wanted = sorted(set(paths))
         self.effort = 0
+        self.paid.clear()
         roots = list(self._roots(wanted))
         best: dict[object, Found] = {}
         for root in roots:
             term = self._known(root)
             if self._varies_here(term):
                 faults = self._judged(term)
-                if term.id in self.cut_short:
+                if (term.id, False) in self.paid and self.judged[term.id, False].cut_short:
                     name = self.engine.linker.definition(root.path, root.index).qualname
                     self._note(f"{root.path}: `{name}` leaves in too many places to be judged to its end")
                 for fault in faults:
@@ -444,32 +469,34 @@ class Verdicts:
         return found
 
     def _judged(self, term: Term, thorough: bool = False) -> tuple[Fault, ...]:
-        """Judge a term, once; what was left unjudged counts each time."""
-        known = self.judged.get((term.id, thorough))
-        if known is None:
-            before = self.judge.unjudged
-            if self.effort > EFFORT_OF_FILE:
-                self._note(f"{self.here}: it branches too much to be judged to its end")
-                self.judge.unjudged += 1
-                return ()
-            faults = self._judged_anew(term, thorough)
-            known = self.judged[term.id, thorough] = (faults, self.judge.unjudged - before)
-        else:
-            self.judge.unjudged += known[1]
-        return known[0]
-
-    def _judged_anew(self, term: Term, thorough: bool) -> tuple[Fault, ...]:
-        self.judge.left, self.judge.thorough = RUNS_PER_ROOT, thorough
-        gone, simulated = self.engine.terms.work, self.judge.simulated
-        try:
-            faults = self.judge.faults(term)
-        except RecursionError:
+        """Judge a term, once; what was left unjudged counts each time, and what it costs once for each file."""
+        key = (term.id, thorough)
+        if key not in self.paid and self.effort > EFFORT_OF_FILE:
+            self._note(f"{self.here}: it branches too much to be judged to its end")
             self.judge.unjudged += 1
             return ()
-        self.effort += self.engine.terms.work - gone + RUN_OF_FILE * (self.judge.simulated - simulated)
-        if self.judge.cut_short:
-            self.cut_short.add(term.id)
-        return faults
+        known = self.judged.get(key)
+        if known is None:
+            known = self.judged[key] = self._judged_anew(term, thorough)
+        else:
+            self.judge.unjudged += known.unjudged
+        if key not in self.paid:
+            self.paid.add(key)
+            self.effort += known.cost
+        return known.faults
+
+    def _judged_anew(self, term: Term, thorough: bool) -> Judged:
+        judge, terms = self.judge, self.engine.terms
+        judge.forget()
+        judge.left, judge.thorough = RUNS_PER_ROOT, thorough
+        unjudged, gone, simulated = judge.unjudged, terms.work, judge.simulated
+        try:
+            faults = judge.faults(term)
+        except RecursionError:
+            judge.unjudged += 1
+            return Judged((), judge.unjudged - unjudged, 0, False)
+        cost = terms.work - gone + RUN_OF_FILE * (judge.simulated - simulated)
+        return Judged(faults, judge.unjudged - unjudged, cost, judge.cut_short)
 
     def _stands(self, found: Found) -> bool:
         """Say whether a fault stands in what the program does with the function."""
