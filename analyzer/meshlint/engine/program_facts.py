@@ -39,6 +39,7 @@ MARK = b"meshlint facts 3\n"
 KEPT = 8
 """Packs kept; the oldest go first."""
 MAX_BYTES = 512 * 1024 * 1024
+_NO_FEATURE = "nothing"
 MAX_CHANGED = 64
 """Files kept beside a pack; with more it is written anew."""
 
@@ -233,14 +234,19 @@ def _row(tree: Tree, path: str, known: Row | None, whole: bool) -> Row | None:
 
 
 def _fault(path: str, text: str) -> str:
-    """Give the note of a file that cannot be parsed and speaks of groups, without building its tree."""
+    """Give the note of a file that cannot be parsed and speaks of groups, without building its tree.
+
+    A feature that no Python has stops it behind the parser: the tables of symbols are not built either.
+    """
     if not speaks_of_groups(text):
         return ""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            symtable(text, path, "exec")
-    except (SyntaxError, RecursionError, MemoryError, ValueError):
+            symtable(f"from __future__ import {_NO_FEATURE}\n{text}", path, "exec")
+    except SyntaxError as error:
+        return "" if error.msg == f"future feature {_NO_FEATURE} is not defined" else read(path, text).note
+    except (RecursionError, MemoryError, ValueError):
         return read(path, text).note
     return ""
 

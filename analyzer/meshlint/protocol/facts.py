@@ -437,9 +437,10 @@ class _Lowering:
                 node = ast.parse(node.value[:200], mode="eval").body
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 return None
-        before = dict(self.scope.callees), self.scope.seeds
+        callees, seeds = self.scope.callees, self.scope.seeds
+        self.scope.callees = {}
         lowered = self.expr(node)
-        self.scope.callees, self.scope.seeds = before
+        self.scope.callees, self.scope.seeds = callees, seeds
         return lowered
 
     def klass(self, node: ast.ClassDef) -> int:
@@ -517,7 +518,7 @@ class _Lowering:
 
     def s_assign(self, node: ast.Assign) -> Node:
         value = self.expr(node.value)
-        targets = tuple(self.target(t, value) for t in node.targets)
+        targets = tuple([self.target(t, value) for t in node.targets])
         return ("assign", node.lineno, targets, value)
 
     def s_annotated(self, node: ast.AnnAssign) -> Node | None:
@@ -713,7 +714,8 @@ class _Lowering:
     def e_call(self, node: ast.Call) -> Node:
         callee = self.expr(node.func)
         text = dotted(callee)
-        self.scope.callees[text] = None
+        callees = self.scope.callees
+        callees[text] = None
         last = text.rpartition(".")[2]
         self.seed(last)
         first: Node | None = None
@@ -726,11 +728,10 @@ class _Lowering:
         if first is not None:
             arguments = (first, *arguments)
         keywords = tuple([(k.arg, self.expr(k.value)) for k in node.keywords])
-        for value in (*arguments, *[v for _, v in keywords]):
-            if value[0] == "N":
-                self.scope.callees["&" + value[1]] = None
-            elif value[0] == "A" and value[1] == ("N", "self"):
-                self.scope.callees["&self." + value[2]] = None
+        for value in arguments:
+            self.handed(value, callees)
+        for _, value in keywords:
+            self.handed(value, callees)
         return (
             "K",
             callee,
@@ -742,6 +743,13 @@ class _Lowering:
             (node.end_col_offset or node.col_offset) + 1,
         )
 
+    def handed(self, value: Node, callees: dict[str, None]) -> None:
+        """Note what a call hands on by its name: it may be called there."""
+        if value[0] == "N":
+            callees["&" + value[1]] = None
+        elif value[0] == "A" and value[1] == ("N", "self"):
+            callees["&self." + value[2]] = None
+
     def seed(self, last: str) -> None:
         """Mark what is read now where the last word of what it calls is one of collectives."""
         seeded = self.seeded.get(last)
@@ -751,7 +759,7 @@ class _Lowering:
             self.scope.seeds |= COLLECTIVE
 
     def e_bool(self, node: ast.BoolOp) -> Node:
-        return ("B", "and" if isinstance(node.op, ast.And) else "or", tuple(self.expr(v) for v in node.values))
+        return ("B", "and" if isinstance(node.op, ast.And) else "or", tuple([self.expr(v) for v in node.values]))
 
     def e_unary(self, node: ast.UnaryOp) -> Node:
         operand = self.expr(node.operand)
@@ -765,26 +773,26 @@ class _Lowering:
     def e_compare(self, node: ast.Compare) -> Node:
         return (
             "Q",
-            tuple(_COMPARE[type(o)] for o in node.ops),
+            tuple([_COMPARE[type(o)] for o in node.ops]),
             self.expr(node.left),
-            tuple(self.expr(c) for c in node.comparators),
+            tuple([self.expr(c) for c in node.comparators]),
         )
 
     def e_ternary(self, node: ast.IfExp) -> Node:
         return ("I", self.expr(node.test), self.expr(node.body), self.expr(node.orelse))
 
     def e_tuple(self, node: ast.Tuple) -> Node:
-        return ("T", tuple(self.expr(e) for e in node.elts))
+        return ("T", tuple([self.expr(e) for e in node.elts]))
 
     def e_list(self, node: ast.List) -> Node:
-        return ("L", tuple(self.expr(e) for e in node.elts))
+        return ("L", tuple([self.expr(e) for e in node.elts]))
 
     def e_set(self, node: ast.Set) -> Node:
         return ("E", tuple(self.expr(e) for e in node.elts))
 
     def e_dict(self, node: ast.Dict) -> Node:
-        keys = tuple(None if k is None else self.expr(k) for k in node.keys)
-        return ("D", keys, tuple(self.expr(v) for v in node.values))
+        keys = tuple([None if k is None else self.expr(k) for k in node.keys])
+        return ("D", keys, tuple([self.expr(v) for v in node.values]))
 
     def e_lambda(self, node: ast.Lambda) -> Node:
         return ("F", self.function(node, -1))

@@ -85,8 +85,8 @@ def special_method(walker: Walker, base: V, name: str, node: Node) -> V | None:
         return walker.domain.const(None)
     if name in SAME and not isinstance(data, Seq | Map):
         walker.arguments(node)
-        same = replace(with_storage(walker, base, node[1][1]) if name in _VIEWS else base, null=walker.no)
-        return replace(same, data=None) if name in ("narrow", "expand") and isinstance(data, Sized) else same
+        same = (with_storage(walker, base, node[1][1]) if name in _VIEWS else base).none_if(walker.no)
+        return same.holding(None) if name in ("narrow", "expand") and isinstance(data, Sized) else same
     if name in _COUNTS and not isinstance(data, Seq | Map):
         args, _ = walker.arguments(node)
         parts = (base.expr, *(a.expr for a in args))
@@ -103,7 +103,8 @@ def special_method(walker: Walker, base: V, name: str, node: Node) -> V | None:
         args, _ = walker.arguments(node)
         path = walker.path(node[1][1])
         if path:
-            again = replace(args[0], buf=base.buf, label=base.label, data=None, null=walker.no)
+            given = args[0]
+            again = V(given.expr, None, walker.no, base.label, base.buf, given.text, given.phi)
             walker.bind(path, root_of(path), again)
         return base
     if name in ("append", "extend", "add", "insert", "update") and node[2]:
@@ -119,7 +120,7 @@ def with_storage(walker: Walker, base: V, node: Node) -> V:
     if base.buf or not path or walker.frame.env.get(path) is not base:
         return base
     walker.domain.fresh += 1
-    made = replace(base, buf=walker.domain.fresh)
+    made = V(base.expr, base.data, base.null, base.label, walker.domain.fresh, base.text, base.phi)
     walker.bind(path, root_of(path), made)
     return made
 
@@ -190,13 +191,13 @@ def call_builtin(walker: Walker, name: str, args: list[V], kwargs: dict[str, V],
         if name == "str":
             return walker.domain.of(walker.domain.opaque(f"str(#{args[0].expr.id})", (args[0].expr,)))
         if name == "set" and args[0].data is None and not is_number(args[0].expr):
-            return replace(args[0], data=Unordered(), null=walker.no)
+            return args[0].holding(Unordered()).none_if(walker.no)
         if name in ("int", "float") and isinstance(args[0].data, Written):
             return walker.domain.of(args[0].data.number, text=args[0].text)
         other = (name == "sorted" and isinstance(args[0].data, Unordered)) or (
             name == "reversed" and isinstance(args[0].data, RanksOf)
         )
-        return replace(args[0], data=None if other else args[0].data, null=walker.no)
+        return (args[0].holding(None) if other else args[0]).none_if(walker.no)
     if name == "len" and args:
         if isinstance(args[0].data, Seq):
             return walker.domain.of(walker.values.lit(len(args[0].data.items)))
@@ -253,7 +254,7 @@ def given_to(walker: Walker, callee: V, kwargs: dict[str, V]) -> V:
     """`functools.partial(f, name=...)` of a function of a library; later keywords go before earlier ones."""
     data = callee.data
     before = dict(data.kwargs) if isinstance(data, Given) else {}
-    return replace(callee, data=Given(data.target, tuple({**before, **kwargs}.items())))
+    return callee.holding(Given(data.target, tuple({**before, **kwargs}.items())))
 
 
 def call_library(walker: Walker, name: str, args: list[V], kwargs: dict[str, V], node: Node) -> V | None:

@@ -79,12 +79,18 @@ def _made(linker: Linker, path: str, value: Node) -> Iterator[Key]:
 
 def annotated(linker: Linker, path: str, annotation: Node) -> Target | None:
     """Give the class of the program that an annotation names, None beside it left out."""
+    plain = class_node(annotation)
+    target = None if plain is None else linker.chain(path, plain)
+    return target if target is not None and target.kind == "class" else None
+
+
+def class_node(annotation: Node) -> Node | None:
+    """Give what an annotation names but for None beside it; None where it is a type of several parts."""
     while annotation[0] == "S" or (annotation[0] == "M" and annotation[1] == "|"):
         if annotation[0] == "S" and dotted(annotation[1]).rpartition(".")[2] != "Optional":
             return None
         annotation = annotation[2]
-    target = linker.chain(path, annotation)
-    return target if target is not None and target.kind == "class" else None
+    return annotation
 
 
 def _named(target: Target | None) -> Iterator[Key]:

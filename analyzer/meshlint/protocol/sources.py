@@ -5,7 +5,6 @@ A helper that gets `src` and `group` and asks `rank == src` divides the group, w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from meshlint.mesh.simulate import RECEIVES, SENDS
@@ -21,8 +20,12 @@ Source = tuple[str, Node | None]
 
 def sources_of(engine: Engine, path: str, definition: Definition) -> tuple[Source, ...]:
     """Give the parameter that a function compares, and passes as the source of events; none where there are several."""
+    if not (definition.mentions("==") or definition.mentions("!=")):
+        return ()
     params = {param.name for param in definition.params}
-    asked = {name for name in _compared(definition.body) if name in params}
+    compared: set[str] = set()
+    _compared(definition.body, compared)
+    asked = compared & params
     if not asked:
         return ()
     found: dict[str, Node | None] = {}
@@ -38,12 +41,10 @@ def sources_of(engine: Engine, path: str, definition: Definition) -> tuple[Sourc
     return tuple(found.items()) if len(found) == 1 else ()
 
 
-def _compared(node: object) -> Iterator[str]:
-    """Give the names that are compared for equality."""
-    if not isinstance(node, tuple):
-        return
+def _compared(node: Node, found: set[str]) -> None:
+    """Gather the names that are compared for equality."""
     if len(node) == 4 and node[0] == "Q" and node[1] in (("==",), ("!=",)):
-        yield from (side[1] for side in (node[2], *node[3]) if side[0] == "N")
+        found.update(side[1] for side in (node[2], *node[3]) if side[0] == "N")
     for part in node:
         if isinstance(part, tuple):
-            yield from _compared(part)
+            _compared(part, found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from meshlint.mesh.gate import Expr, Origin
@@ -64,7 +63,7 @@ def s_expr(walker: Walker, node: Node) -> bool:
     value = node[2]
     walker.unused = value
     walker.eval(value)
-    if value[0] == "K" and dotted(value[1]) in _ENDING:
+    if value[0] == "K" and value[1][-1] in _LAST and dotted(value[1]) in _ENDING:
         ends = value[2:4] in (((), ()), ((("C", 0),), ())) and any(
             c.var and not c.local for c in walker.frame.conditions
         )
@@ -75,6 +74,8 @@ def s_expr(walker: Walker, node: Node) -> bool:
 
 _ENDING = ("sys.exit", "exit", "os._exit", "quit", "pytest.skip")
 """Calls that end the process. Without an error the launcher takes no notice, and the other ranks go on."""
+
+_LAST = frozenset(name.rpartition(".")[2] for name in _ENDING)
 
 
 def s_assign(walker: Walker, node: Node) -> bool:
@@ -88,7 +89,8 @@ def s_assign(walker: Walker, node: Node) -> bool:
 def s_aug(walker: Walker, node: Node) -> bool:
     """`a += value`."""
     before, value = walker.eval(node[2]), walker.eval(node[4])
-    walker.store(node[2], replace(walker.arithmetic(node[3], before, value), buf=before.buf))
+    made = walker.arithmetic(node[3], before, value)
+    walker.store(node[2], V(made.expr, made.data, made.null, made.label, before.buf, made.text, made.phi))
     return True
 
 
@@ -137,7 +139,7 @@ def branch(
         frame.env = after
     if alive is not other and not condition.var:
         keep_size(walker, condition, second if alive else first)
-    if any(has_events(side) or has_exits(side) for side in (first, second)):
+    if (first or second) and any(has_events(side) or has_exits(side) for side in (first, second)):
         gate = gate_of(walker, line, end, form, first, second)
         if has_events(first) and has_events(second):
             walker.engine.two_sided.add(gate.site.span)
@@ -177,9 +179,9 @@ def assume(walker: Walker, test: Node, holds: bool) -> None:
             none = (test[1][0] in ("is", "==")) is holds
             value = walker.frame.env[path]
             if none:
-                walker.frame.env[path] = replace(walker.domain.const(None), text=value.text)
+                walker.frame.env[path] = walker.domain.const(None, value.text)
             else:
-                walker.frame.env[path] = replace(value, null=walker.values.lit(False))
+                walker.frame.env[path] = value.none_if(walker.no)
 
 
 def s_for(walker: Walker, node: Node) -> bool:
@@ -373,16 +375,18 @@ def gate_of(walker: Walker, line: int, end: int, form: str, then: list[Item], ot
 
 def joined_env(walker: Walker, condition: Expr, first: dict[str, V], second: dict[str, V]) -> dict[str, V]:
     """Join two environments."""
-    found: dict[str, V] = {}
-    for name in first if len(first) >= len(second) else second:
-        left, right = first.get(name), second.get(name)
-        if left is right and left is not None:
-            found[name] = left
-        elif left is not None and right is not None:
+    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
+    found = dict(longer)
+    for name, value in longer.items():
+        other = shorter.get(name)
+        if other is value:
+            continue
+        if other is not None:
+            left, right = (value, other) if longer is first else (other, value)
             found[name] = walker.domain.join(condition, left, right)
             walker.frame.joins.add(name)
-        elif "." not in name and "[" not in name:
-            found[name] = left or right or walker.domain.unknown(name)
+        elif "." in name or "[" in name:
+            del found[name]
     for name in second:
         if name not in found and name not in first and "." not in name and "[" not in name:
             found[name] = second[name]

@@ -27,7 +27,7 @@ from meshlint.protocol.frame import Frame
 from meshlint.protocol.items import Goals, OpaqueItem, build, groups_of, left_by
 from meshlint.protocol.link import Linker, Target
 from meshlint.protocol.reading import is_none
-from meshlint.protocol.receivers import annotated, methods_of
+from meshlint.protocol.receivers import annotated, class_node, methods_of
 from meshlint.protocol.sources import Source, sources_of
 from meshlint.protocol.values import ClassKey, Config, Domain, Func, Grp, Instance, Klass, Sized, V
 from meshlint.protocol.walk import Walker
@@ -141,6 +141,12 @@ class Engine:
     _depth: int = 0
     _free: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
     _sources: dict[tuple[str, int], tuple[Source, ...]] = field(default_factory=dict)
+    names: dict[tuple[str, str], V] = field(default_factory=dict)
+    """What names of files stand for, where that is the same whoever asks."""
+    members: dict[tuple[str, str, str, str], V] = field(default_factory=dict)
+    """What attributes of modules stand for, where that is the same whoever asks."""
+    _parameters: dict[tuple[str, int, str], tuple[Node | None, V]] = field(default_factory=dict)
+    """What parameters are where no call says it, and the annotation that was resolved for it."""
 
     @property
     def domain(self) -> Domain:
@@ -615,17 +621,21 @@ class Engine:
             if value is None:
                 value = kwargs.get(param.name)
             if value is None and param.default is not None and caller is not None:
-                value = Walker(
-                    self, Frame(func.path, self.linker.definition(func.path, 0), {}, parent=func.frame)
-                ).eval(param.default)
+                value = (
+                    self.domain.const(param.default[1])
+                    if param.default[0] == "C"
+                    else Walker(
+                        self, Frame(func.path, self.linker.definition(func.path, 0), {}, parent=func.frame)
+                    ).eval(param.default)
+                )
             if value is None or (self._says_nothing(value) and not self._is_group(func, param)):
                 value = self._unknown_argument(func.path, definition, param, value)
-            elif isinstance(value.data, Sized) and self._says_nothing(replace(value, data=None)) and value.phi is None:
+            elif isinstance(value.data, Sized) and self._says_nothing(value.holding(None)) and value.phi is None:
                 told = value.data if value.data.many.op == "lit" or value.data.many.var else None
-                value = replace(self._unknown_argument(func.path, definition, param, value), data=told)
+                value = self._unknown_argument(func.path, definition, param, value).holding(told)
             elif self._is_some_object(value):
                 value = self._any_object(value, param.name)
-            frame.env[param.name] = value if value.text else replace(value, text=param.name)
+            frame.env[param.name] = value if value.text else value.spelled(param.name)
             if value.phi is not None:
                 frame.joins.add(param.name)
         self._make_members(frame)
@@ -683,22 +693,31 @@ class Engine:
         Two parameters stay two objects.
         """
         whose = self.values.atom(f"{name} of {self.linker.class_name(value.data.key)}", Origin.UNKNOWN)
-        return value if value.expr is whose else replace(value, expr=whose)
+        if value.expr is whose:
+            return value
+        return V(whose, value.data, value.null, value.label, value.buf, value.text, value.phi)
 
     def _unknown_argument(self, path: str, definition: Definition, param: Param, given: V | None) -> V:
         value = self.parameter(path, definition, param.name, param.annotation)
         if given is not None and given.null is not None and value.null is None:
-            return replace(value, null=given.null)
+            return value.none_if(given.null)
         return value
 
     def parameter(self, path: str, definition: Definition, name: str, annotation: Node | None) -> V:
         """Give what a parameter is where no call says it: by annotation, by name, else unknown."""
-        key = f"{definition.qualname}:{name}"
-        if annotation is not None:
-            made = self.annotated(path, annotation, key, name)
-            if made is not None:
-                return made
-        return self.domain.by_name(name, key, name)
+        asked = (path, definition.index, name)
+        known = self._parameters.get(asked)
+        if known is None:
+            plain = None if annotation is None else class_node(annotation)
+            value = self._parameter(path, f"{definition.qualname}:{name}", name, plain)
+            known = self._parameters[asked] = plain, value
+        elif known[0] is not None:
+            self.linker.note("chain", path, known[0])
+        return known[1].again()
+
+    def _parameter(self, path: str, key: str, name: str, annotation: Node | None) -> V:
+        made = None if annotation is None else self.annotated(path, annotation, key, name)
+        return self.domain.by_name(name, key, name) if made is None else made
 
     def annotated(self, path: str, annotation: Node, key: str, text: str) -> V | None:
         """Give an object of an annotated class of the program."""
@@ -757,7 +776,7 @@ class Engine:
         blank = found.data is None or (isinstance(found.data, Instance) and found.data.weak)
         if blank and not found.expr.var and known.is_group(name) and self._is_one_of(key, base):
             found = self.domain.unknown(f"{self.linker.class_name(key)}.{name} of #{base.expr.id}")
-        return replace(found, text=wrapper or text)
+        return found.spelled(wrapper or text)
 
     def _is_one_of(self, key: ClassKey, base: V) -> bool:
         """Say whether an object is one of several of its class, each with a group, and keeps no rank in its group."""
@@ -897,7 +916,7 @@ class Engine:
         if len(values) == 1 and values[0][0] in ("C", "K", "N", "A", "T", "L", "Q", "B", "U"):
             value = walker.eval(values[0])
             blank = value.data is None and (self._says_nothing(value) or values[0] == ("C", None))
-            return replace(named, null=None) if tells and blank else replace(value, text=name)
+            return named.none_if(None) if tells and blank else value.spelled(name)
         return named
 
     def assigned(self, frame: Frame, name: str) -> list[Node]:

@@ -7,7 +7,7 @@ group, a function, an object of a class, a list. Unknown is a value number of it
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from meshlint.mesh.dims import ALL, STANDARD, Axes, leaf_of
@@ -259,6 +259,30 @@ class V:
     text: str = ""
     phi: Phi | None = None
 
+    def again(self) -> V:
+        """Give the same value once more: what is bound to it is no alias of what is bound to this one."""
+        return V(self.expr, self.data, self.null, self.label, self.buf, self.text, self.phi)
+
+    def spelled(self, text: str) -> V:
+        """Give the same value under another text."""
+        return V(self.expr, self.data, self.null, self.label, self.buf, text, self.phi)
+
+    def holding(self, data: Any) -> V:
+        """Give the same value number as another thing."""
+        return V(self.expr, data, self.null, self.label, self.buf, self.text, self.phi)
+
+    def none_if(self, null: Expr | None) -> V:
+        """Give the same value with another condition under which it is None."""
+        return V(self.expr, self.data, null, self.label, self.buf, self.text, self.phi)
+
+    def labelled(self, label: str) -> V:
+        """Give the same value as another payload."""
+        return V(self.expr, self.data, self.null, label, self.buf, self.text, self.phi)
+
+    def unjoined(self) -> V:
+        """Give the same value without what it was joined from."""
+        return V(self.expr, self.data, self.null, self.label, self.buf, self.text)
+
     def identity(self, inside: int = 0) -> tuple[Any, ...]:
         """Give what tells two arguments apart for a summary; `inside` is in how many others it stands."""
         null = -1 if self.null is None else self.null.id
@@ -284,6 +308,8 @@ def _parts(items: Iterable[V]) -> int:
 
 
 def _data_key(data: Any, inside: int = 0) -> Any:
+    if data is None:
+        return None
     if isinstance(data, Func):
         receiver = None if data.receiver is None else _data_key(data.receiver.data, inside + 1)
         around = -1 if data.frame is None else data.frame.serial
@@ -310,6 +336,19 @@ class Domain:
     _masks: dict[tuple[str, ...], int] = field(default_factory=dict)
     _groups: dict[int, Group] = field(default_factory=dict)
     _tests: dict[int, frozenset[int]] = field(default_factory=dict)
+    _no: Expr | None = None
+    _literals: dict[tuple[Any, Any], V] = field(default_factory=dict)
+    _named: dict[tuple[str, str, str], V] = field(default_factory=dict)
+    """What names alone tell, by the name, the key and the text."""
+    _smalls: dict[int, Expr] = field(default_factory=dict)
+    """Large value numbers and what they are folded into."""
+
+    @property
+    def no(self) -> Expr:
+        """The literal False."""
+        if self._no is None:
+            self._no = self.values.lit(False)
+        return self._no
 
     def mask(self, dims: tuple[str, ...]) -> int:
         """Give the mask of dims by name."""
@@ -321,14 +360,22 @@ class Domain:
 
     def const(self, value: Any, text: str = "") -> V:
         """Make a literal. Numbers that are not whole are unknown."""
+        if type(value) is float:  # of which two that are equal may be written in two ways
+            return self._literal(value)
+        asked = (type(value), value)  # True is not 1
+        known = self._literals.get(asked)
+        if known is None:
+            known = self._literals[asked] = self._literal(value)
+        return V(known.expr, None, known.null, "", 0, text if known.expr.op == "lit" else "")
+
+    def _literal(self, value: Any) -> V:
         if value is None or isinstance(value, str | bool | int):
-            return V(self.values.lit(value), null=self.values.lit(value is None), text=text)
+            return V(self.values.lit(value), null=self.values.lit(value is None))
         return self.unknown(f"const {value!r}", nonnull=True)
 
     def unknown(self, key: str, *, text: str = "", nonnull: bool = False, label: str = "") -> V:
         """Make a value that is not known: uniform, and never evidence."""
-        null = self.values.lit(False) if nonnull else None
-        return V(self.values.atom(key, Origin.UNKNOWN), null=null, text=text, label=label)
+        return V(self.values.atom(key, Origin.UNKNOWN), None, self.no if nonnull else None, label, 0, text)
 
     def number(self, key: str, origin: Origin = Origin.UNKNOWN, *, var: int = 0) -> Expr:
         """Make an unknown number."""
@@ -336,7 +383,7 @@ class Domain:
 
     def of(self, expr: Expr, data: Any = None, text: str = "") -> V:
         """Make a value that is never None."""
-        return V(expr, data, self.values.lit(False), text=text)
+        return V(expr, data, self._no or self.no, "", 0, text)
 
     def setting(self, text: str) -> V:
         """Make the value of a setting: alike on all ranks, any value."""
@@ -364,6 +411,13 @@ class Domain:
 
     def by_name(self, name: str, key: str, text: str = "") -> V:
         """Make what a name alone tells: evidence of a lower grade, else unknown."""
+        asked = (name, key, text)
+        known = self._named.get(asked)
+        if known is None:
+            known = self._named[asked] = self._by_name(name, key, text)
+        return known.again()
+
+    def _by_name(self, name: str, key: str, text: str) -> V:
         bare = (name.lower() if name.isupper() else name).lstrip("_").removesuffix("_gloo").removesuffix("_cpu")
         values = self.values
         if bare in known.CONFIG:
@@ -426,12 +480,14 @@ class Domain:
 
     def truth(self, value: V) -> Expr:
         """Give the condition under which a value counts as true."""
-        if isinstance(value.data, Seq):
-            return self.values.lit(bool(value.data.items))
-        if isinstance(value.data, Map) and not value.data.rest and value.data.items:
-            return self.values.lit(True)
-        if isinstance(value.data, Grp | OneOf | Func | Given | Instance | Klass | Module | Work):
-            return self.values.negate(self.is_none(value))
+        data = value.data
+        if data is not None:
+            if isinstance(data, Seq):
+                return self.values.lit(bool(data.items))
+            if isinstance(data, Map) and not data.rest and data.items:
+                return self.values.lit(True)
+            if isinstance(data, Grp | OneOf | Func | Given | Instance | Klass | Module | Work):
+                return self.values.negate(self.is_none(value))
         if value.null is not None and value.null.op != "lit" and value.expr.op in ("atom", "recv"):
             return self.values.negate(value.null)
         return self._true(value.expr)
@@ -472,7 +528,7 @@ class Domain:
         if condition.op == "lit":
             return then if condition.args[0] else otherwise
         if is_same(then, otherwise):
-            return then if kept or then.phi is None else replace(then, phi=None)
+            return then if kept or then.phi is None else then.unjoined()
         null = self.choose(condition, self.is_none(then), self.is_none(otherwise))
         if null.bulk > MAX_NULL:
             null = self.small(null)
@@ -482,11 +538,12 @@ class Domain:
                 data = then.data
             elif then.expr.op == "lit" and then.expr.args[0] is None:
                 data = otherwise.data
-        if isinstance(data, Seq | Map) and null.op != "lit":
+        if data is not None and null.op != "lit" and isinstance(data, Seq | Map):
             data = None
         if isinstance(then.data, Sized) and isinstance(otherwise.data, Sized):
             data = Sized(self.small(self.values.choose(condition, then.data.many, otherwise.data.many)))
-        if data is None and isinstance(then.data, Grp | OneOf) and isinstance(otherwise.data, Grp | OneOf):
+        none = then.data is None or otherwise.data is None
+        if not none and data is None and isinstance(then.data, Grp | OneOf) and isinstance(otherwise.data, Grp | OneOf):
             data = one_of(condition, then.data, otherwise.data)
         expr = self.small(self.values.choose(condition, then.expr, otherwise.expr))
         label = min(then.label, otherwise.label, key=lambda name: (not name, name.startswith("~")))
@@ -520,13 +577,17 @@ class Domain:
         null = value.null if surely else left.null
         if null is left.null and left.label == value.label and left.buf == value.buf:
             return left
-        return replace(left, null=null, label=left.label or value.label, buf=left.buf or value.buf)
+        return V(left.expr, left.data, null, left.label or value.label, left.buf or value.buf, left.text, left.phi)
 
     def small(self, expr: Expr) -> Expr:
         """Fold a value number that has grown too large into one opaque atom."""
-        if expr.bulk < MAX_EXPR or (expr.bulk < MAX_BULK and _size(expr, MAX_EXPR) < MAX_EXPR):
+        if expr.bulk < MAX_EXPR:
             return expr
-        return self.opaque(f"#{expr.id}", (expr,), close=True)
+        known = self._smalls.get(expr.id)
+        if known is None:
+            fits = expr.bulk < MAX_BULK and _size(expr, MAX_EXPR) < MAX_EXPR
+            known = self._smalls[expr.id] = expr if fits else self.opaque(f"#{expr.id}", (expr,), close=True)
+        return known
 
     def opaque(self, key: str, parts: tuple[Expr, ...], *, count: bool = False, close: bool = False) -> Expr:
         """Make the value of an unknown function of values: it varies where they vary.
@@ -566,7 +627,7 @@ class Domain:
         null = value.null
         if null is not None and null.var & dims:
             null = None
-        return replace(value, expr=made, null=null)
+        return V(made, value.data, null, value.label, value.buf, value.text, value.phi)
 
     def numeric(self, value: V) -> Expr:
         """Give a value number for arithmetic: unknown values become unknown numbers of the same key."""
@@ -594,7 +655,7 @@ def _phi(condition: Expr, then: V, otherwise: V, expr: Expr, tests: frozenset[in
     depth = 1 + max([phi.depth for phi in below], default=0)
     if depth <= MAX_PHIS:
         return Phi(condition, then, otherwise, expr, tests.union(*(phi.tests for phi in below)), depth)
-    first, second = (v if v.phi is None else replace(v, phi=None) for v in (then, otherwise))
+    first, second = (v if v.phi is None else v.unjoined() for v in (then, otherwise))
     return Phi(condition, first, second, expr, tests)
 
 

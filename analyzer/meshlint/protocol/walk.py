@@ -96,6 +96,8 @@ class Walker:
         """The call whose value nobody uses."""
         self.domain: Domain = engine.domain
         self.values = engine.domain.values
+        self.no = engine.domain.no
+        """The literal False."""
 
     # -- places --------------------------------------------------------------------------------------------------
 
@@ -131,11 +133,6 @@ class Walker:
         self.line = node[1]
         method = STATEMENTS.get(node[0])
         return True if method is None else method(self, node)
-
-    @property
-    def no(self) -> Expr:
-        """The literal False."""
-        return self.values.lit(False)
 
     # -- storing -------------------------------------------------------------------------------------------------
 
@@ -181,7 +178,7 @@ class Walker:
             for name in [n for n in env if n.startswith(below)]:
                 del env[name]
         if value.buf and not value.label:
-            value = replace(value, label="~" + path.rpartition(".")[2])
+            value = value.labelled("~" + path.rpartition(".")[2])
         self.bind(path, root, value)
 
     def bind(self, path: str, root: str, value: V) -> None:
@@ -221,10 +218,30 @@ class Walker:
             if frame.lazy and name in frame.definition.locals:
                 return self.lazily(frame, name)
             frame = frame.parent
-        target = self.engine.linker.name(self.frame.path, name)
+        return self.global_name(name)
+
+    def global_name(self, name: str) -> V:
+        """Give what a name of the module stands for: what it is in itself is worked out once for a file."""
+        engine, path = self.engine, self.frame.path
+        known = engine.names.get((path, name))
+        if known is not None:
+            engine.linker.note("name", path, name)
+            return known.again()
+        target = engine.linker.name(path, name)
         if target is None:
-            return self.domain.unknown(f"name {name}", text=name)
-        return self.target(target, name)
+            value = engine.names[path, name] = self.domain.unknown(f"name {name}", text=name)
+            return value.again()
+        value = self.target(target, name)
+        if self.stands(target):
+            engine.names[path, name] = value.again()
+        return value
+
+    def stands(self, target: Target) -> bool:
+        """Say whether what a resolved name comes to is the same wherever it is asked for, but for its text."""
+        if target.kind == "var":
+            return False
+        entry = None if target.kind == "class" else self.engine.models.find(target.name)
+        return entry is None or not entry.attribute
 
     def lazily(self, frame: Frame, name: str) -> V:
         """Give a local of a function that is not walked: by its parameter or its only assignments."""
@@ -266,9 +283,11 @@ class Walker:
 
     def e_attribute(self, node: Node) -> V:
         """`base.name`."""
-        path = self.path(node)
-        if path and path in self.frame.env:
-            return self.frame.env[path]
+        frame = self.frame
+        if frame.parted and is_part(node, frame.parted):
+            path = self.path(node)
+            if path and path in frame.env:
+                return frame.env[path]
         base = self.eval(node[1])
         if base.data == ("super",):
             return self.super_member(node[2])
@@ -277,11 +296,10 @@ class Walker:
     def attribute(self, base: V, name: str) -> V:
         """Read an attribute of a value."""
         data = base.data
+        if isinstance(data, Module):
+            return self.of_module(base, data.target, name)
         text = f"{base.text}.{name}"
         engine = self.engine
-        if isinstance(data, Module):
-            target = engine.linker.attribute(data.target, name)
-            return self.target(target, text) if target is not None else self.domain.unknown(text, text=text)
         if isinstance(data, Instance):
             return self.member(base, data.key, name, text)
         if isinstance(data, Klass):
@@ -294,7 +312,7 @@ class Walker:
         if isinstance(data, Func) and name == "func" and data.args:
             return base
         if name in ("data", "T", "grad", "_local_tensor"):
-            return replace(base, text=text, data=None)
+            return base.spelled(text).holding(None)
         if name in ("shape", "dtype", "device", "ndim", "is_cuda"):
             return self.domain.of(self.domain.opaque(f"#{base.expr.id}.{name}", (base.expr,)), text=text)
         if isinstance(data, Grp) and name in ("WORLD",):
@@ -307,6 +325,22 @@ class Walker:
         if name in known.CONFIG:
             return self.domain.by_name(name, text, text)
         return self.domain.by_name(name, text, text)
+
+    def of_module(self, base: V, module: Target, name: str) -> V:
+        """Read an attribute of a module: what it is in itself is worked out once."""
+        engine, asked = self.engine, (module.kind, module.name, module.path, name)
+        known = engine.members.get(asked)
+        if known is not None:
+            engine.linker.note("attribute", module.kind, module.name, module.path, module.index, name)
+            return known.again()
+        text = f"{base.text}.{name}"
+        target = engine.linker.attribute(module, name)
+        if target is None:
+            return self.domain.unknown(text, text=text)
+        value = self.target(target, text)
+        if self.stands(target):
+            engine.members[asked] = value.again()
+        return value
 
     def member(self, base: V, key: ClassKey, name: str, text: str) -> V:
         """Read an attribute of an object: property, method, or what its methods store."""
@@ -330,7 +364,7 @@ class Walker:
 
     def property(self, base: V, found: tuple[str, int, ClassKey], text: str) -> V:
         """Call a property."""
-        return replace(self.read(Func(found[0], found[1], base)), text=text)
+        return self.read(Func(found[0], found[1], base)).spelled(text)
 
     def read(self, getter: Func) -> V:
         """Call the function of a property, which is written without a call."""
@@ -354,9 +388,11 @@ class Walker:
 
     def e_subscript(self, node: Node) -> V:
         """`base[index]`."""
-        path = self.path(node)
-        if path and path in self.frame.env:
-            return self.frame.env[path]
+        frame = self.frame
+        if frame.parted and is_part(node, frame.parted):
+            path = self.path(node)
+            if path and path in frame.env:
+                return frame.env[path]
         kept = self.keyed(node)
         if kept is not None:
             return kept
@@ -364,9 +400,9 @@ class Walker:
         found = self.element(base, index)
         share = self.share(base, index, node[2])
         if share is not None:
-            return replace(found, data=share, null=self.no)
+            return found.holding(share).none_if(self.no)
         if selects(node[2]) and self.given(base):
-            return replace(found, data=Selected(self.path(node[1])))
+            return found.holding(Selected(self.path(node[1])))
         return found
 
     def given(self, value: V) -> bool:
@@ -503,7 +539,7 @@ class Walker:
             if is_number(first) and is_number(second):
                 return self.domain.of(self.domain.small(self.values.arithmetic(op, first, second)))
         expr = self.domain.opaque(f"#{left.expr.id}{op}#{right.expr.id}", (left.expr, right.expr))
-        return replace(self.domain.of(expr), label=left.label)
+        return V(expr, None, self.no, left.label)
 
     def e_compare(self, node: Node) -> V:
         """Comparisons; `x is None`, `"key" in batch`, `rank in ranks`."""
@@ -631,7 +667,7 @@ class Walker:
                 items.append(self.eval(element))
         self.domain.fresh += 1
         made = self.sequence(items)
-        return made if known_items else replace(made, data=None)
+        return made if known_items else made.holding(None)
 
     def sequence(self, items: Sequence[V]) -> V:
         """Make a list of values: of numbers one that the mesh computes, where it is not too long."""
@@ -658,7 +694,7 @@ class Walker:
                 continue
             name = self.eval(key)
             if name.expr.op == "lit":
-                items.append((name.expr.args[0], replace(here, label=str(name.expr.args[0]))))
+                items.append((name.expr.args[0], here.labelled(str(name.expr.args[0]))))
             else:
                 rest = True
         exprs = tuple(v.expr for _, v in items)
@@ -753,8 +789,9 @@ class Walker:
         if callee_node[0] == "N" and callee_node[1] == "super" and not node[2]:
             return V(self.values.atom("super", Origin.UNKNOWN), ("super",), self.no)
         if callee_node[0] == "A":
-            path = self.path(callee_node)
-            if path and path in self.frame.env:
+            frame = self.frame
+            path = self.path(callee_node) if frame.parted and is_part(callee_node, frame.parted) else ""
+            if path and path in frame.env:
                 callee = self.frame.env[path]
             else:
                 base = self.eval(callee_node[1])
@@ -821,9 +858,7 @@ class Walker:
         """Call a value."""
         data, text = callee.data, callee.text
         if isinstance(data, Given):
-            return self.apply(
-                replace(callee, data=Module(data.target)), None, args, {**dict(data.kwargs), **kwargs}, node
-            )
+            return self.apply(callee.holding(Module(data.target)), None, args, {**dict(data.kwargs), **kwargs}, node)
         if isinstance(data, Func):
             entry = self.engine.model_of(data)
             if entry is not None:
@@ -841,7 +876,7 @@ class Walker:
             whole = base if base is not None and not isinstance(base.data, Module) else args[0] if args else None
             if whole is not None and self.given(whole):
                 made = self.pure(text or name, args, kwargs, base, node)
-                return replace(made, data=Selected(whole.text), null=self.no)
+                return made.holding(Selected(whole.text)).none_if(self.no)
         if isinstance(data, Module) or not isinstance(data, Grp):
             entry = self.engine.models.find(data.target.name if isinstance(data, Module) else text or name)
             if entry is not None:
@@ -879,12 +914,12 @@ class Walker:
             self.values.atom(f"{name}@{self.frame.path}:{node[4]}:{node[5]}", Origin.UNKNOWN),
             Instance(klass.key),
             self.no,
+            text=name,
         )
-        made = replace(made, text=name)
         found = linker.method(klass.key, "__init__")
         given = () if found is None else self.engine.made_with(klass.key, found[:2], args, kwargs)
         if given:
-            made = replace(made, data=Instance(klass.key, given=given))
+            made = made.holding(Instance(klass.key, given=given))
         if found is not None and self.engine.reaches(found[0], found[1]):
             self.called(Func(found[0], found[1], made), args, kwargs, node)
         return made
@@ -930,6 +965,13 @@ class Walker:
     # -- models --------------------------------------------------------------------------------------------------
 
     # -- methods and builtins ------------------------------------------------------------------------------------
+
+
+def is_part(node: Node, roots: set[str]) -> bool:
+    """Say whether a chain of attributes and elements begins with one of some names."""
+    while node[0] == "A" or node[0] == "S":
+        node = node[1]
+    return node[0] == "N" and node[1] in roots
 
 
 _EXPRESSIONS: dict[str, Callable[[Walker, Node], V]] = {
