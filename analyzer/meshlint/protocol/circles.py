@@ -33,6 +33,11 @@ class Circles:
     _deepest: int = 0
     _cut: bool = False
 
+    @property
+    def idle(self) -> bool:
+        """Say whether no question is being answered: what is asked now is asked first."""
+        return not self._depth
+
     def answer(self, key: Hashable, make: Callable[[], T], nothing: T) -> T:
         """Give what `make` gives; `nothing` where that would lead back here, or too deep."""
         known = self._whole.get(key)

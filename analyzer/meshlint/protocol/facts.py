@@ -37,7 +37,7 @@ import ast
 import marshal
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import field
 from typing import Any
 
@@ -836,15 +836,20 @@ def _end(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
 
 
-def calls(node: object) -> Iterator[Node]:
+def calls(node: object) -> list[Node]:
     """Give every call in lowered code, in order; nested definitions are not entered."""
-    if not isinstance(node, tuple):
-        return
+    found: list[Node] = []
+    if isinstance(node, tuple):
+        _gather_calls(node, found)
+    return found
+
+
+def _gather_calls(node: Node, found: list[Node]) -> None:
     if len(node) == 8 and node[0] == "K":
-        yield node
+        found.append(node)
     for part in node:
         if isinstance(part, tuple):
-            yield from calls(part)
+            _gather_calls(part, found)
 
 
 def dotted(node: Node) -> str:

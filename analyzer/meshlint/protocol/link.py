@@ -64,6 +64,9 @@ class Linker:
     _behind: dict[str, set[str]] = field(default_factory=dict)
     _named: dict[str, list[int]] = field(default_factory=dict)
     _own_methods: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
+    _module_names: dict[str, str] = field(default_factory=dict)
+    _found: dict[tuple[tuple[str, int], str], tuple[str, int, tuple[str, int]] | None] = field(default_factory=dict)
+    """Methods by the receiver's class, asked for where no other question is being answered."""
     _methods: dict[str, list[tuple[str, int]]] | None = None
     _children: dict[tuple[str, int], list[tuple[str, int]]] | None = None
     _nested: dict[str, dict[str, list[tuple[int, int]]]] = field(default_factory=dict)
@@ -148,7 +151,10 @@ class Linker:
 
     def module_name(self, path: str) -> str:
         """Give the dotted name of a file, from the top of its tree."""
-        return ".".join(module_parts(path))
+        known = self._module_names.get(path)
+        if known is None:
+            known = self._module_names[path] = ".".join(module_parts(path))
+        return known
 
     # -- names ---------------------------------------------------------------------------------------------------
 
@@ -355,6 +361,14 @@ class Linker:
 
     def method(self, key: tuple[str, int], name: str) -> tuple[str, int, tuple[str, int]] | None:
         """Give (path, definition, class that defines it) of a method by the receiver's class."""
+        if not self._circles.idle:
+            return self._method(key, name)
+        asked = (key, name)
+        if asked not in self._found:
+            self._found[asked] = self._method(key, name)
+        return self._found[asked]
+
+    def _method(self, key: tuple[str, int], name: str) -> tuple[str, int, tuple[str, int]] | None:
         for ancestor in self.mro(key):
             index = self.own_methods(ancestor).get(name)
             if index is not None:

@@ -159,10 +159,12 @@ def refine(walker: Walker, condition: Expr) -> None:
     frame = walker.frame
     if not frame.joins:
         return
-    known_here = facts_of(condition)
     env = frame.env
-    told = [p for p in frame.joins if (v := env.get(p)) and v.phi and not v.phi.tests.isdisjoint(known_here)]
-    for path in sorted(told):
+    held = [(p, v.phi.tests) for p in frame.joins if (v := env.get(p)) is not None and v.phi is not None]
+    if not held:
+        return
+    known_here = facts_of(condition)
+    for path in sorted([path for path, tests in held if not tests.isdisjoint(known_here)]):
         env[path] = walker.domain.refined(env[path], known_here)
 
 

@@ -558,11 +558,13 @@ class Engine:
     def _walk(self, frame: Frame, key: tuple[str, int]) -> Outcome:
         walker = Walker(self, frame)
         walker.block(frame.definition.body)
-        if len(groups_of(frame.items)) > MAX_ACTED:
+        acted = len(groups_of(frame.items)) if frame.items else 0
+        if acted > MAX_ACTED:
             name, line = frame.definition.qualname, frame.definition.line
             self._note(f"{key[0]}:{line}: `{name}` acts on too many groups to be followed")
             frame.items = [OpaqueItem(None, walker.site(line))]
-        self.two_sided.update(gate.site.span for gate in left_by(frame.items, self.domain.axes))
+        if acted:
+            self.two_sided.update(gate.site.span for gate in left_by(frame.items, self.domain.axes))
         term = build(self.terms, frame.items, self.terms.nil, Goals(self.terms.nil)) or self.terms.nil
         nodes = count(term)
         if nodes > MAX_NODES:

@@ -119,7 +119,8 @@ def jumps(body: tuple[Node, ...]) -> bool:
 
 def has_decorator(definition: Definition, name: str) -> bool:
     """Say whether a definition has a decorator of a name."""
-    return any(dotted(d[1] if d[0] == "K" else d).rpartition(".")[2] == name for d in definition.decorators)
+    held = definition.decorators
+    return bool(held) and any(dotted(d[1] if d[0] == "K" else d).rpartition(".")[2] == name for d in held)
 
 
 def is_property(definition: Definition) -> bool:

@@ -676,7 +676,7 @@ class Walker:
         if data is not None and all(is_number(e) for e in exprs):
             expr = self.values.ranks(exprs)
         else:
-            expr = self.domain.opaque("list" + ",".join(f"#{e.id}" for e in exprs[:12]), exprs)
+            expr = self.domain.opaque("list" + ",".join([f"#{e.id}" for e in exprs[:12]]), exprs)
         return V(expr, data, self.no, buf=items[0].buf if len(items) == 1 else 0)
 
     def e_dict(self, node: Node) -> V:
@@ -755,8 +755,8 @@ class Walker:
 
     def e_fstring(self, node: Node) -> V:
         """An f-string."""
-        exprs = tuple(self.eval(part).expr for part in node[1])
-        return self.domain.of(self.domain.opaque("f" + ",".join(f"#{e.id}" for e in exprs), exprs))
+        exprs = tuple([self.eval(part).expr for part in node[1]])
+        return self.domain.of(self.domain.opaque("f" + ",".join([f"#{e.id}" for e in exprs]), exprs))
 
     def e_unknown(self, node: Node) -> V:
         """Anything else."""
@@ -900,7 +900,7 @@ class Walker:
         parts = [v.expr for v in (*args, *kwargs.values())]
         if base is not None:
             parts.append(base.expr)
-        key = f"{text}({','.join(f'#{e.id}' for e in parts[:8])})"
+        key = f"{text}({','.join([f'#{e.id}' for e in parts[:8]])})"
         return V(self.domain.opaque(key, tuple(parts)), text=f"{text}()")
 
     def construct(self, klass: Klass, args: list[V], kwargs: dict[str, V], node: Node) -> V:
