@@ -506,6 +506,8 @@ class Domain:
 
     def choose(self, condition: Expr, then: Expr, otherwise: Expr) -> Expr:
         """Make phi of two conditions as plain logic, so that equal conditions are one value number."""
+        if then is otherwise:
+            return then
         values = self.values
         if then is condition:
             return values.either(condition, otherwise)
@@ -532,7 +534,8 @@ class Domain:
         null = self.choose(condition, self.is_none(then), self.is_none(otherwise))
         if null.bulk > MAX_NULL:
             null = self.small(null)
-        data = then.data if _data_key(then.data) == _data_key(otherwise.data) else None
+        alike = then.data is otherwise.data or _data_key(then.data) == _data_key(otherwise.data)
+        data = then.data if alike else None
         if data is None:
             if otherwise.expr.op == "lit" and otherwise.expr.args[0] is None:
                 data = then.data
@@ -540,15 +543,19 @@ class Domain:
                 data = otherwise.data
         if data is not None and null.op != "lit" and isinstance(data, Seq | Map):
             data = None
-        if isinstance(then.data, Sized) and isinstance(otherwise.data, Sized):
-            data = Sized(self.small(self.values.choose(condition, then.data.many, otherwise.data.many)))
         none = then.data is None or otherwise.data is None
+        if not none and isinstance(then.data, Sized) and isinstance(otherwise.data, Sized):
+            data = Sized(self.small(self.values.choose(condition, then.data.many, otherwise.data.many)))
         if not none and data is None and isinstance(then.data, Grp | OneOf) and isinstance(otherwise.data, Grp | OneOf):
             data = one_of(condition, then.data, otherwise.data)
         expr = self.small(self.values.choose(condition, then.expr, otherwise.expr))
-        label = min(then.label, otherwise.label, key=lambda name: (not name, name.startswith("~")))
-        empty = [v for v in (then, otherwise) if v.expr.op == "lit" and v.expr.args[0] is None]
-        buf = then.buf if then.buf == otherwise.buf else (then.buf or otherwise.buf) if empty else 0
+        label = then.label
+        if label != otherwise.label:
+            label = min(label, otherwise.label, key=lambda name: (not name, name.startswith("~")))
+        buf = then.buf
+        if buf != otherwise.buf:
+            empty = [v for v in (then, otherwise) if v.expr.op == "lit" and v.expr.args[0] is None]
+            buf = (buf or otherwise.buf) if empty else 0
         phi = _phi(condition, then, otherwise, expr, self.tests(condition)) if kept else None
         return V(expr, data, null, label, buf, then.text, phi)
 

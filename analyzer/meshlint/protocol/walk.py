@@ -166,13 +166,14 @@ class Walker:
         if target[0] == "*":
             self.store(target[1], self.part(value, 0))
             return
-        path = self.path(target)
+        plain = target[0] == "N"
+        path = str(target[1]) if plain else self.path(target)
         env = self.frame.env
         if target[0] == "S" and self.frame.hollow:
             self.filled(self.eval(target[1]), [], {})
         if not path:
             return
-        root = root_of(path)
+        root = path if plain else root_of(path)
         if root in self.frame.parted:
             below = (path + ".", path + "[")
             for name in [n for n in env if n.startswith(below)]:
@@ -553,6 +554,8 @@ class Walker:
             else:
                 parts.append(self.compared(op, left, right))
             left = right
+        if len(parts) == 1 and parts[0].op != "lit" and parts[0].op != "and":
+            return self.domain.of(parts[0])
         return self.domain.of(self.values.both(*parts))
 
     def stored_key(self, key: V, held: Node) -> Expr | None:
