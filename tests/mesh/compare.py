@@ -21,10 +21,12 @@ from reference import (
 )
 
 from meshlint.mesh.blame import Judge, blame
+from meshlint.mesh.choose import parts
 from meshlint.mesh.dims import STANDARD, Mesh
 from meshlint.mesh.fast import Prover
+from meshlint.mesh.gate import Expr
 from meshlint.mesh.simulate import Options, simulate_on
-from meshlint.mesh.term import Alt
+from meshlint.mesh.term import Alt, Loop, Op, walk
 
 SHAPES = (
     Shape(),
@@ -63,6 +65,7 @@ SHAPES = (
         groups=("tp", "dp"),
         conditions=("first", "contract", "config"),
         statements=("op", "prefix", "prefix", "rounds", "rounds", "if", "if", "return"),
+        scoped=True,
     ),
     Shape(
         groups=("tp", "dp"),
@@ -132,7 +135,18 @@ def _blamed(
     flipped = isinstance(found.node, Alt) and Translator().expr(condition_at(program, line)).op == "not"
     forced = {line: not found.forced if flipped else found.forced}
     mended = judge(program, shape, forced, idle=idle_lines(program))
-    return [] if mended is not None and not mended.refuted else [f"{seed}: forcing the blamed gate mends nothing"]
+    if mended is not None and not mended.refuted:
+        return []
+    if any(_chosen_by(found.node, op.value) for op in walk(term) if isinstance(op, Op) and op.value is not None):
+        counts["blamed over a value that was chosen before the gate"] += 1
+        return []
+    return [f"{seed}: forcing the blamed gate mends nothing"]
+
+
+def _chosen_by(node: Alt | Loop, value: Expr) -> bool:
+    """Say whether a value was joined over both sides of a gate, as where equal calls were lifted out of it."""
+    chosen = [part.args[0] for part in parts((value,)) if part.op == "ite"]
+    return isinstance(node, Alt) and any(condition is node.condition for condition in chosen)
 
 
 def _shape_of(shape: Shape, mesh: Mesh) -> Shape:

@@ -8,6 +8,7 @@ forward, enumerates every valuation of all facts before it starts, and explores 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -31,6 +32,8 @@ class Shape:
     conditions: tuple[str, ...] = ("first", "odd", "config", "contract", "opaque", "size")
     statements: tuple[str, ...] = ("op", "op", "op", "if", "if", "for", "async", "return", "break", "raise", "prefix")
     sizes: tuple[tuple[str, int], ...] = (("tp", 2), ("dp", 2))
+    scoped: bool = False
+    """Whether only those ranks read what was sent which came to where it is received, as in programs."""
 
 
 @dataclass
@@ -49,10 +52,13 @@ class Writer:
 
     def block(self, depth: int, loops: int, length: int) -> list[tuple[Any, ...]]:
         body: list[tuple[Any, ...]] = []
+        received = len(self.slots)
         for _ in range(self.rng.randint(0 if depth else 1, length)):
             body += self.statement(depth, loops)
             if body and body[-1][0] in ("break", "return", "raise"):
                 break
+        if self.shape.scoped:
+            del self.slots[received:]
         return body
 
     def statement(self, depth: int, loops: int) -> list[tuple[Any, ...]]:
@@ -525,35 +531,41 @@ class Outcome:
     any_stuck: bool
 
 
-def idle_lines(program: list[tuple[Any, ...]], rest: tuple[Any, ...] = (("end",),)) -> frozenset[int]:
-    """Give the lines of branches out of loops both of whose ways do the same calls, all that follows included."""
+def idle_lines(program: list[tuple[Any, ...]]) -> frozenset[int]:
+    """Give the lines of branches both of whose ways do the same calls, with all that follows."""
     found: set[int] = set()
-    for place, statement in enumerate(program):
-        if statement[0] != "if":
-            continue
-        after = (*program[place + 1 :], *rest)
-        ways = [_calls((*side, *after)) for side in statement[3:]]
-        if ways[0] == ways[1] and ways[0] is not None:
-            found.add(statement[1])
-        for side in statement[3:]:
-            found |= idle_lines(side, after)
+    _doings(tuple(program), found, frozenset(_read(program)))
     return frozenset(found)
 
 
-def _calls(way: tuple[Any, ...]) -> list[Any] | None:
-    """Give what a way does up to its end, without lines and without what is sent; None where it leaves by an error."""
+def _read(item: Any) -> Iterator[str]:
+    """Give the slots that some condition or trip reads."""
+    if isinstance(item, tuple) and len(item) == 2 and item[0] == "recv":
+        yield item[1]
+    for part in item if isinstance(item, (list, tuple)) else ():
+        yield from _read(part)
+
+
+def _doings(way: tuple[Any, ...], idle: set[int], read: frozenset[str]) -> tuple[Any, ...]:
+    """Give what a way does up to its end, without lines; what follows a branch is in it, and what is sent if read."""
     calls: list[Any] = []
-    for statement in way:
-        if statement[0] in ("return", "end"):
-            return calls
-        if statement[0] == "raise":
-            return None
-        if statement[0] == "op":
+    for place, statement in enumerate(way):
+        kind = statement[0]
+        if kind == "if":
+            sides = [_doings((*side, *way[place + 1 :]), idle, read) for side in statement[3:]]
+            if sides[0] == sides[1]:
+                idle.add(statement[1])
+                return (*calls, *sides[0])
+            return (*calls, ("if", statement[2], *sides))
+        if kind == "op":
             facts = statement[2]
-            calls.append((facts["kind"], facts["group"], facts.get("handle")))
-        else:
+            into = facts["into"] if facts.get("into") in read else ""
+            calls.append((facts["kind"], facts["group"], facts.get("handle"), into))
+        elif kind != "return":
             calls.append(unlined(statement))
-    return calls
+        if kind in ("return", "raise"):
+            return tuple(calls)
+    return tuple(calls)
 
 
 def condition_at(program: Any, line: int) -> tuple[Any, ...]:

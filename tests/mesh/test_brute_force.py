@@ -51,7 +51,9 @@ def test_what_is_proven_is_safe_on_every_mesh(seed: int) -> None:
         assert simulate(term, STANDARD).run is None
 
 
-@pytest.mark.parametrize("seed, shape", [(1002479, 9), (1029318, 8), (5018233, 3)])
+@pytest.mark.parametrize(
+    "seed, shape", [(1002479, 9), (1029318, 8), (5018233, 3), (7014491, 3), (9083695, 10), (9084585, 3)]
+)
 def test_what_disagreed_once_agrees(seed: int, shape: int) -> None:
     assert compare(seed, Counter(), SHAPES[shape]) == []
 
