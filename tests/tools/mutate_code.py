@@ -8,9 +8,10 @@ of one function, laid over the files of its whole tree, which are read once and 
 mutant is one line of that file, and those that stand there are not judged again. `--each` mutants are drawn for each
 operator and tree, by a seed.
 
-A mutant that breaks counts as flagged where its function has a finding that was not there before; `code` and `line`
-say whether the code is one that the table of rules gives and whether the finding stands in the edited lines. A mutant
-that stays right counts as flagged where its file has any new finding.
+A mutant that breaks counts as flagged where its function has a finding that was not there before, or where a caller has
+one that tells of its lines; `code` and `line` say whether the code is one that the table of rules gives and whether the
+finding stands in the edited lines or tells of them. A mutant that stays right counts as flagged where its file has any
+new finding.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
+from meshlint.place import Span
 from meshlint.protocol.program import CodeFault, Program, facts_of
 
 TREES = (
@@ -39,6 +41,9 @@ TREES = (
     "accelerate",
     "torchtitan",
     "OLMo-core",
+    "ColossalAI",
+    "ms-swift",
+    "trl",
 )
 
 COLLECTIVES: dict[str, int] = {
@@ -77,7 +82,9 @@ DIMS: tuple[tuple[str, str], ...] = (
 )
 """What the text of a group says about its dim; the first that fits, and none for the rest."""
 
-UNSURE = ("expert", "ep_", "_cp", "with_context", "embd", "model_parallel_group()", "intra", "inter", "last_rank")
+UNSURE = (
+    "seq_", "expert", "ep_", "_cp", "with_context", "embd", "model_parallel_group()", "intra", "inter", "last_rank",
+)  # fmt: skip
 """Words in the text of a group that make its dims more than one, or other ones."""
 
 MAX_CALLERS = 8
@@ -340,7 +347,8 @@ def under_other_dim(source: Source, spot: Spot, after: Spot | None, draw: random
     """A gate of a dim that the group does not span."""
     if not spot.dim:
         return None
-    other = draw.choice([dim for dim in sorted(GETTERS) if dim != spot.dim])
+    near = {spot.dim, "cp"} if spot.dim == "dp" and "with_context_parallel" in source.text else {spot.dim}
+    other = draw.choice([dim for dim in sorted(GETTERS) if dim not in near])
     return gated(source, spot, (STATE, f"_state.{GETTERS[other]}() == 0"), "other-dim", ())
 
 
@@ -603,6 +611,20 @@ def _parses(text: str) -> bool:
     return True
 
 
+def places(fault: CodeFault, path: str) -> Iterator[Span]:
+    """Give the places in a file that a finding tells of, its own first."""
+    for span in (fault.span, *(related.span for related in fault.related)):
+        if span.path == path:
+            yield span
+
+
+def tells_of(fault: CodeFault, spot: Spot) -> bool:
+    """Say whether a finding stands in the edited file, or at a call and tells of lines of the edited function."""
+    first, last = spot.reach
+    edited = any(first <= span.line <= last for span in places(fault, spot.path))
+    return fault.span.path == spot.path or edited
+
+
 def judged(tree: Tree, mutant: Mutant) -> Row | None:
     """Judge one mutant; None where meshlint had something to say about the function before."""
     spot = mutant.spot
@@ -613,8 +635,10 @@ def judged(tree: Tree, mutant: Mutant) -> Row | None:
     keeps = mutant.operator in KEEPING
     new = [fault for fault in tree.faults((spot.path,), changed) if key(fault) not in known]
     if not keeps and not new and (callers := tree.callers(spot)):
-        new = [f for f in tree.faults((spot.path, *callers), changed) if f.span.path == spot.path]
-    here = new if keeps else [f for f in new if f.scope == spot.function]
+        paths = (spot.path, *callers)
+        before = {key(fault) for fault in tree.faults(paths, {})}
+        new = [f for f in tree.faults(paths, changed) if key(f) not in before and tells_of(f, spot)]
+    here = new if keeps else [f for f in new if f.span.path != spot.path or f.scope == spot.function]
     right = [f for f in here if f.code in mutant.codes]
     first, last = mutant.lines
     return Row(
@@ -629,7 +653,7 @@ def judged(tree: Tree, mutant: Mutant) -> Row | None:
         group=spot.group,
         flagged=bool(here),
         code=bool(right),
-        at_line=any(first <= f.span.line <= last for f in right or here),
+        at_line=any(first <= span.line <= last for f in right or here for span in places(f, spot.path)),
         found=tuple(f"{f.code} {f.severity.value} {f.span.line}" for f in new),
     )
 
