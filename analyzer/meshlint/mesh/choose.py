@@ -106,6 +106,22 @@ def _want(expr: Expr, wants: _Wants) -> None:
         wants.world = max(wants.world, 2 * _literal(expr.args[1]))
     if expr.op in ("==", "<", "<=", "%"):
         _sized(expr, wants)
+    if expr.op == "or":
+        _one_of(expr, wants)
+
+
+def _one_of(expr: Expr, wants: _Wants) -> None:
+    """Want a place beside those that a test lists, where it lists the first ones."""
+    listed: dict[int, set[int]] = {}
+    for test in expr.args:
+        for side, other in (test.args, test.args[::-1]) if test.op == "==" else ():
+            form, mask = _counted(side)
+            if form in ("coord", "rank") and _literal(other) >= 0:
+                listed.setdefault(mask, set()).add(_literal(other))
+    for mask, places in listed.items():
+        if 1 < len(places) <= CONSTANT_CAP and places == set(range(len(places))):
+            wants.sizes = wants.sizes if wants.sizes is not None else {}
+            wants.sizes.setdefault(mask, set()).add(len(places) + 1)
 
 
 def _sized(expr: Expr, wants: _Wants) -> None:
@@ -138,7 +154,9 @@ def _constant_sizes(side: str, op: str, constant: int) -> set[int]:
         return {constant}
     if side == "extent":
         return {max(1, constant), constant + 1}
-    return {constant + 1} if constant else {0}
+    if not constant:
+        return {0}
+    return {constant + 2} if op == "<=" else {constant + 1}
 
 
 def _literal(expr: Expr) -> int:

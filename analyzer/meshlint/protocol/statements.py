@@ -33,6 +33,7 @@ from meshlint.protocol.reading import (
 from meshlint.protocol.syntax import (
     is_manager,
     jumps,
+    rounds_up,
     stepped,
 )
 from meshlint.protocol.values import (
@@ -209,6 +210,20 @@ def count_of(walker: Walker, share: Share) -> Expr:
     whole = values.atom(f"len(#{share.whole})", Origin.CONFIG, count=True, weak=True)
     left = values.arithmetic("+", values.arithmetic("-", whole, share.start), values.arithmetic("-", share.step, 1))
     return values.arithmetic("max", 0, values.arithmetic("//", left, share.step))
+
+
+def rounds_by_steps(walker: Walker, numbers: Expr) -> Expr | None:
+    """Give the rounds over `range(start, stop, step)` whose start differs between ranks, if nothing evens them out."""
+    start, stop, step = numbers.args
+    if not start.var or step.var or stop.var or not (is_number(start) and is_number(step)):
+        return None
+    if atoms_in(start) or atoms_in(step) or any(rounds_up(part) for part in walker.frame.definition.body):
+        return None
+    if atoms_in(stop):
+        return count_of(walker, Share(start, step, stop.id))
+    values = walker.values
+    left = values.arithmetic("+", values.arithmetic("-", stop, start), values.arithmetic("-", step, 1))
+    return values.arithmetic("max", 0, values.arithmetic("//", left, step))
 
 
 def steps_of(walker: Walker, node: Node) -> Expr | None:
@@ -403,6 +418,8 @@ def rounds_of(walker: Walker, text: Node, sequence: V, line: int) -> tuple[Expr,
         start, stop = expr.args[:2]
         trip = stop if start is walker.values.lit(0) else walker.values.arithmetic("-", stop, start)
         return trip, walker.domain.of(walker.domain.number(key + " variable"))
+    if expr.op == "range" and (steps := rounds_by_steps(walker, expr)) is not None:
+        return steps, V(walker.domain.opaque(key + " element", (expr,)), text=f"{sequence.text}[]")
     if isinstance(sequence.data, Unordered):
         element = V(walker.values.atom(key + " element", Origin.TURN), text=f"{sequence.text}[]")
         return walker.domain.opaque(key + " count", (expr,), count=True), element
