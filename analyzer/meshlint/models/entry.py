@@ -44,9 +44,10 @@ class Entry:
     `group` gives position and keyword of the group argument, -1 for none; without the argument an event is on `dims`.
     `op` names the event; `root` the source argument and `root_is` what it counts in; `payload` the argument that
     carries the data; `agree` arguments whose values must agree between ranks. `composite` marks an event that stands
-    for many. `off` is a keyword that, if true, leaves no event. `differs` marks a local value that is sure to differ
-    somewhere. An event whose `place` is `receiver` is one of the ranks that share the tensor it is called on. `source`
-    says where this can be checked.
+    for many. `off` is a keyword that, if true, leaves no event; `on` one without which, true, there is none.
+    `inherited` marks methods that classes of programs have of a library's. `differs` marks a local value that is sure
+    to differ somewhere. An event whose `place` is `receiver` is one of the ranks that share the tensor it is called
+    on. `source` says where this can be checked.
     """
 
     names: tuple[str, ...]
@@ -71,6 +72,8 @@ class Entry:
     members: str = ""
     identity: str = ""
     off: str = ""
+    on: str = ""
+    inherited: bool = False
     differs: bool = False
 
 

@@ -22,8 +22,21 @@ _STRATEGY = under(
     ),
 )  # fmt: skip
 
+_MODULE = "pytorch-lightning 2.5, src/lightning/pytorch/core/module.py"
+
+_METHODS = under(
+    ("LightningModule",),
+    (
+        Entry(("all_gather",), "op", _MODULE, dims=("world",), op="all_gather", payload=(0, "data"), effect="returns",
+              inherited=True),
+        Entry(("log", "log_dict"), "op", _MODULE, dims=("world",), op="all_reduce", on="sync_dist", inherited=True),
+    ),
+)  # fmt: skip
+"""What modules of programs inherit."""
+
 ENTRIES = (
     *_STRATEGY,
+    *_METHODS,
     Entry(("trainer.is_global_zero",), "first", _SRC, dims=("world",), attribute=True),
     Entry(("trainer.global_rank",), "rank", _SRC, dims=("world",), attribute=True),
     Entry(("trainer.local_rank",), "rank", _SRC, dims=("world",), attribute=True, weak=True),

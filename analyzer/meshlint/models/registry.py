@@ -70,6 +70,8 @@ class Models:
     _asked: dict[str, Entry | None] = field(default_factory=dict)
     _methods: frozenset[str] = frozenset()
     _makers: frozenset[str] = frozenset()
+    inherited: set[str] = field(default_factory=set)
+    """The names of methods that classes of programs have of a library's class."""
 
     def __post_init__(self) -> None:
         """Index the entries by name."""
@@ -96,6 +98,12 @@ class Models:
         for entry in entries:
             for name in entry.names:
                 self._by_name[name] = entry
+            if entry.inherited:
+                self.inherited.update(name.rpartition(".")[2] for name in entry.names)
+
+    def of_class(self, name: str, method: str) -> Entry | None:
+        """Give the entry of a method that programs inherit from a library's class."""
+        return self._by_name.get(f"{name}.{method}") if method in self.inherited else None
 
     def find(self, dotted: str) -> Entry | None:
         """Give the entry for a dotted name: that of its longest known ending."""

@@ -169,6 +169,9 @@ def makes_none(walker: Walker, entry: Entry, kwargs: dict[str, V], node: Node | 
     off = kwargs.get(entry.off) if entry.off else None
     if off is not None and off.expr.op == "lit" and off.expr.args[0]:
         return True
+    on = kwargs.get(entry.on) if entry.on else None
+    if entry.on and (on is None or on.expr.op != "lit" or not on.expr.args[0]):
+        return True
     if entry.op != "state_dict" or not entry.weak or node is None or not node[2]:
         return False
     return wrapped_after(walker.frame.definition.body, node[2][0], node[4])

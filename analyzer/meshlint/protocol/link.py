@@ -351,6 +351,16 @@ class Linker:
                     order[ancestor] = None
         return tuple(order)
 
+    def inherits(self, key: tuple[str, int]) -> tuple[str, ...]:
+        """Give the names of the classes out of scope from which a class inherits, by their last word."""
+        found: list[str] = []
+        for ancestor in self.mro(key):
+            for base in self.klass(ancestor).bases:
+                target = self.chain(ancestor[0], base)
+                if target is None or target.kind == "library":
+                    found.append((dotted(base) if target is None else target.name).rpartition(".")[2])
+        return tuple(found)
+
     def own_methods(self, key: tuple[str, int]) -> dict[str, int]:
         """Give the methods that a class defines itself, by name."""
         known = self._own_methods.get(key)

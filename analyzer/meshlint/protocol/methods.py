@@ -39,6 +39,7 @@ from meshlint.protocol.values import (
     Work,
     Written,
     listed,
+    mapped,
 )
 
 if TYPE_CHECKING:
@@ -285,6 +286,9 @@ def call_library(walker: Walker, name: str, args: list[V], kwargs: dict[str, V],
             key = HOLLOW + key
         room = size_made(walker, last, args, kwargs)
         return V(walker.values.atom(key, Origin.UNKNOWN), room, walker.no, "", walker.domain.fresh)
+    if name == "types.SimpleNamespace" and not args:
+        made = walker.domain.opaque(walker.key(name, node[4]), tuple(value.expr for value in kwargs.values()))
+        return V(made, mapped(list(kwargs.items()), any(key is None for key, _ in node[3])), walker.no, text=name)
     if name.startswith("copy.") and args:
         return args[0]
     return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import field, replace
+from functools import partial
 from itertools import repeat
 from typing import Any, TypeVar
 
@@ -21,6 +22,7 @@ from meshlint.models import names as known
 from meshlint.models.entry import Entry
 from meshlint.models.registry import Models
 from meshlint.place import Span
+from meshlint.protocol.decorators import gate_around
 from meshlint.protocol.events import apply_model
 from meshlint.protocol.facts import COLLECTIVE, YIELD, Definition, FileFacts, Node, Param, dotted
 from meshlint.protocol.frame import Frame
@@ -310,7 +312,10 @@ class Engine:
             owner = _owner(facts.definitions, definition)
             if owner >= 0:
                 family = self._family((path, owner), parts[1], parts[0] == "super()")
-                return (None, family) if family else (self._of_wrapped((path, owner), parts[1:]), [])
+                if family:
+                    return None, family
+                inherited = self.inherited((path, owner), parts[1])
+                return inherited or self._of_wrapped((path, owner), parts[1:]), []
         if parts[0] == "self" and len(parts) == 3 and parts[2] in self.models.methods:
             owner = _owner(facts.definitions, definition)
             modelled = self._of_wrapped((path, owner), parts[1:]) if owner >= 0 else None
@@ -367,6 +372,13 @@ class Engine:
             if entry is not None and entry.kind == "op":
                 return entry
         return None
+
+    def inherited(self, key: ClassKey, method: str) -> Entry | None:
+        """Give the model of a method that a class has of a library's class."""
+        if method not in self.models.inherited:
+            return None
+        found = (self.models.of_class(base, method) for base in self.linker.inherits(key))
+        return next((entry for entry in found if entry is not None), None)
 
     def _of_wrapped(self, key: ClassKey, parts: list[str]) -> Entry | None:
         """Give the model of calling what an attribute holds, or a method of it."""
@@ -579,15 +591,20 @@ class Engine:
                 for name, value in frame.env.items()
                 if name.startswith(receiver) and "." not in name[len(receiver) :] and "[" not in name
             }
-        gate = self.decorated(frame.definition)
+        gate = self.decorated(frame.path, frame.definition)
         return Outcome(term, self._returned(frame), stores, frame.cleared, gate, nodes, frame.calls)
 
-    def decorated(self, definition: Definition) -> Expr | None:
+    def decorated(self, path: str, definition: Definition) -> Expr | None:
         """Give the gate that a decorator puts round a function."""
         for decorator in definition.decorators:
             entry = self.models.find(dotted(decorator[1] if decorator[0] == "K" else decorator))
             if entry is not None and entry.kind == "gate-decorator":
                 return self.values.first(self.domain.mask(entry.dims))
+            if entry is None and decorator[0] in ("N", "A"):
+                asked = ("gate", path, definition.index, decorator)
+                gate: Expr | None = self._worked_out(asked, asked, partial(gate_around, self, path, decorator))
+                if gate is not None:
+                    return gate
         return None
 
     def _returned(self, frame: Frame) -> V:
@@ -888,14 +905,26 @@ class Engine:
         at_class = self.linker.class_attribute(key, name)
         if at_class is None:
             return self.domain.unknown(full, text=text)
-        _path, node = at_class
+        path, node = at_class
         if node == ("C", None):
             return self.domain.by_name(name, full, text)
         if node[0] == "C" and not self.linker.stores(key, name):
             return self.domain.const(node[1], text)
+        if node[0] in ("K", "Q", "S") and not self.linker.stores(key, name):
+            return self._at_class(path, node, full, text)
         return V(
             self.values.atom(full, Origin.UNKNOWN), text=text, null=self.values.lit(False) if node[0] == "D" else None
         )
+
+    def _at_class(self, path: str, node: Node, full: str, text: str) -> V:
+        """Give what the body of a class computes for an attribute, where that varies; else no more than its name."""
+        asked = ("at class", full)
+        blank = V(self.values.atom(full, Origin.UNKNOWN), text=text)
+        if not self._may_enter(asked):
+            return blank
+        walker = Walker(self, Frame(path, self.linker.definition(path, 0), {}))
+        found = self._worked_out(asked, asked, lambda: walker.eval(node))
+        return replace(found, text=text) if found.expr.var else blank
 
     def variable(self, target: Target) -> V:
         """Give a module-level variable: by its only assignment, else unknown."""

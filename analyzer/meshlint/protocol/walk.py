@@ -312,6 +312,8 @@ class Walker:
             return self.domain.setting(f"{data.text}.{name}")
         if isinstance(data, Func) and name == "func" and data.args:
             return base
+        if isinstance(data, Map) and (kept := data.get(name)) is not None:
+            return kept
         if name in ("data", "T", "grad", "_local_tensor"):
             return base.spelled(text).holding(None)
         if name in ("shape", "dtype", "device", "ndim", "is_cuda"):
@@ -361,7 +363,8 @@ class Walker:
             return V(
                 self.values.atom(f"{engine.linker.class_name(key)}.{name}", Origin.UNKNOWN), data, self.no, text=text
             )
-        return engine.attribute(key, name, base, text)
+        modelled = engine.inherited(key, name)
+        return engine.attribute(key, name, base, modelled.names[0] if modelled is not None else text)
 
     def property(self, base: V, found: tuple[str, int, ClassKey], text: str) -> V:
         """Call a property."""
