@@ -103,7 +103,6 @@ def _members(node: object, receiver: str, found: set[str]) -> None:
 
 def root_term(engine: Engine, root: Root) -> Term:
     """Give the term of a root: its parameters are not known."""
-    engine.steps = 0
     return engine.start(function_of(engine, root)).term
 
 

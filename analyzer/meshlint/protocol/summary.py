@@ -27,6 +27,7 @@ from meshlint.protocol.events import apply_model
 from meshlint.protocol.facts import COLLECTIVE, YIELD, Definition, FileFacts, Node, Param, dotted
 from meshlint.protocol.frame import Frame
 from meshlint.protocol.items import Goals, OpaqueItem, build, groups_of, left_by
+from meshlint.protocol.kept import TOO_DEEP, Held, Kept, Known, Level, Trail, work_of
 from meshlint.protocol.link import Linker, Target
 from meshlint.protocol.reading import is_none
 from meshlint.protocol.receivers import annotated, class_node, methods_of
@@ -40,11 +41,9 @@ MAX_NODES = 1500
 """Nodes of a summary; a larger one is opaque for its callers."""
 MAX_CONTEXTS = 64
 """Ways in which one function calls another; further calls are opaque."""
-MAX_ALL_CONTEXTS = 256
-"""Contexts of one function in all; further calls are opaque."""
-MAX_GROUPS = 64
-"""Contexts of one function above which groups that are not known are not told apart any more."""
-MAX_CALL_DEPTH = 16
+MAX_GROUPS = 16
+"""Ways in which one function calls another above which groups that are not known are not told apart any more."""
+MAX_CALL_DEPTH = 24
 MAX_CALLS = 64
 """Calls through which an event is reached; beyond, a call is opaque on the groups of what it calls."""
 MAX_NESTED = 400
@@ -52,11 +51,9 @@ MAX_NESTED = 400
 MAX_ACTED = 200
 """Groups that one function acts on; one with more is opaque."""
 MAX_STEPS = 40_000
-"""Statements walked for one root, calls included."""
-MAX_FILE_STEPS = 40_000
-"""Statements walked for all roots of one file."""
-MAX_FILE_NODES = 80_000
-"""Nodes of callees put into their callers, for all roots of one file."""
+"""Statements walked for one root, calls included; as many for all roots of one file together."""
+MAX_PLACED = 80_000
+"""Nodes of callees put into their callers, likewise."""
 MANY_PARAMETERS = 64
 """Parameters of a function beyond which they count as work."""
 SMALL = 3
@@ -98,15 +95,6 @@ class Outcome:
         return isinstance(self.term, Nil)
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Something worked out, and the gates with events on both sides that were met on the way."""
-
-    result: Any
-    two_sided: frozenset[Span]
-    reads: Any = None
-
-
 @dataclass(slots=True)
 class Engine:
     """The tables of one program."""
@@ -116,10 +104,17 @@ class Engine:
     terms: Terms = field(default_factory=Terms)
     notes: list[str] = field(default_factory=list)
     steps: int = 0
+    """Statements walked for one root; known answers count as if they were worked out for it."""
+    placed: int = 0
+    """Nodes of callees put into their callers, likewise."""
     file_steps: int = 0
-    file_nodes: int = 0
+    """Statements of what was walked for one file beside its roots."""
     frames: int = 0
     nested: int = 0
+    peak: int = 0
+    """The most that `nested` was while the present thing is worked out."""
+    root: Kept | None = None
+    """What the root came to that was entered last."""
     two_sided: set[Span] = field(default_factory=set)
     """Gates with events on both sides, as they are written, in what was walked last."""
     edges: dict[str, tuple[Edge, ...]] = field(default_factory=dict)
@@ -136,10 +131,17 @@ class Engine:
     _callees: dict[tuple[str, str], tuple[Entry | None, list[tuple[str, int]]]] = field(default_factory=dict)
     _makers: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
     """What each definition calls that makes objects of which something is modelled."""
-    _contexts: dict[tuple[str, int], int] = field(default_factory=dict)
-    _kept: dict[object, Kept] = field(default_factory=dict)
-    _active: set[object] = field(default_factory=set)
-    """What is being worked out."""
+    _kept: dict[object, Known] = field(default_factory=dict)
+    _known: dict[object, tuple[Any, Any]] = field(default_factory=dict)
+    """What was looked up, with what it rests on."""
+    _held: Held = field(default_factory=Held)
+    _paid: set[Kept] = field(default_factory=set)
+    """The answers that count in `steps`."""
+    _numbers: dict[object, int] = field(default_factory=dict)
+    """The bit of each thing that was entered."""
+    _active: int = 0
+    """The bits of what is being worked out."""
+    _trail: Trail = field(default_factory=Trail)
     _depth: int = 0
     _free: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
     _sources: dict[tuple[str, int], tuple[Source, ...]] = field(default_factory=dict)
@@ -163,29 +165,29 @@ class Engine:
         return self.terms.values
 
     def spend(self) -> None:
-        """Count one statement; raises Exhausted beyond the bounds of one root and of one file."""
+        """Count one statement; raises Exhausted beyond the bound of one root."""
         self.steps += 1
-        self.file_steps += 1
-        if self.steps > MAX_STEPS or self.file_steps > MAX_FILE_STEPS:
+        if self.steps > MAX_STEPS:
             raise Exhausted
 
     def _charge(self, parameters: int) -> None:
         """Count parameters beyond those that people write, four for a statement."""
         if parameters > 0:
             self.steps += parameters // 4
-            self.file_steps += parameters // 4
 
     def place(self, outcome: Outcome) -> None:
-        """Count the nodes of a callee that is put into its caller; raises Exhausted beyond the bound of one file."""
-        self.file_nodes += outcome.nodes
-        if self.file_nodes > MAX_FILE_NODES:
+        """Count the nodes of a callee that is put into its caller; raises Exhausted beyond the bound of one root."""
+        self.placed += outcome.nodes
+        if self.placed > MAX_PLACED:
             raise Exhausted
 
     def nest(self) -> None:
         """Count one thing inside of another, which takes one off at its end; raises Exhausted beyond the bound."""
         self.nested += 1
-        if self.nested > MAX_NESTED:
-            raise Exhausted
+        if self.nested > self.peak:
+            self.peak = self.nested
+            if self.nested > MAX_NESTED:
+                raise Exhausted
 
     # -- what matters --------------------------------------------------------------------------------------------
 
@@ -457,18 +459,18 @@ class Engine:
         """Call a function with abstract arguments; None where it cannot matter."""
         key = (func.path, func.index)
         definition = self.linker.definition(*key)
-        if not self._matters(func, definition, args, kwargs) or not self._may_enter(key):
+        if not self._matters(func, definition, args, kwargs):
+            return None
+        if not self._may_enter(key):
+            if not self._bit(key) & self._active and self.reaches(*key):
+                self._too_deep(walker.frame.path, walker.frame.definition)
             return None
         frame = self.frame(func, definition, args, kwargs, walker.frame)
         context = (key, *_identity(frame, self._free_names(func, definition)))
         ways = walker.frame.contexts.setdefault(key, set())
         ways.add(context)
-        if context not in self._kept:
-            self._contexts[key] = self._contexts.get(key, 0) + 1
-        if len(ways) > MAX_CONTEXTS or self._contexts.get(key, 0) > MAX_ALL_CONTEXTS:
+        if len(ways) > MAX_CONTEXTS:
             return self._opaque(definition, func, walker)
-        if self.file_nodes > MAX_FILE_NODES:
-            raise Exhausted  # what comes out could not be placed
         outcome: Outcome = self._worked_out(context, key, lambda: self._walk(frame, key))
         if outcome.is_nil:
             return outcome
@@ -481,58 +483,168 @@ class Engine:
         """Enter a function about whose arguments nothing is known."""
         key = (func.path, func.index)
         definition = self.linker.definition(*key)
-        self._active, self._depth, self.nested, self.two_sided = set(), 0, 0, set()
+        self._begin()
         self.linker.note("body", *key)
         frame = self.frame(func, definition, [], {}, None)
         context = (key, *_identity(frame, ()))
-        return self._worked_out(context, key, lambda: self._walk(frame, key))
+        self.root = self._answer(context, key, lambda: self._walk(frame, key))
+        outcome: Outcome = self.root.result
+        return outcome
 
     def walked(self, func: Func) -> Frame:
-        """Walk a function about whose arguments nothing is known."""
+        """Walk a function about whose arguments nothing is known; raises Exhausted if much was walked for the file."""
+        if self.file_steps > MAX_STEPS:
+            raise Exhausted
+        self._begin()
         key = (func.path, func.index)
-        self.steps, self._active, self._depth, self.nested = 0, set(), 0, 0
         frame = self.frame(func, self.linker.definition(*key), [], {}, None)
-        with self._inside(key):
+        with self._inside(self._bit(key)):
             Walker(self, frame).block(frame.definition.body)
+        self.file_steps += self.steps - self._trail.steps
         return frame
+
+    def _begin(self) -> None:
+        """Begin with one root."""
+        self.steps = self.placed = self._active = self._depth = self.nested = self.peak = 0
+        self.two_sided, self._trail = set(), Trail()
+        self._held.forget()
+        self._paid.clear()
+
+    def _bit(self, what: object) -> int:
+        known = self._numbers.get(what)
+        if known is None:
+            known = self._numbers[what] = TOO_DEEP << (len(self._numbers) + 1)
+        return known
 
     def _may_enter(self, what: object) -> bool:
         """Say whether something may be worked out here: not inside of itself, and not too deep."""
-        return what not in self._active and self._depth < MAX_CALL_DEPTH
+        bit, trail = self._bit(what), self._trail
+        if bit & self._active:
+            trail.cuts |= bit
+            return False
+        if self._depth >= MAX_CALL_DEPTH:
+            trail.cuts |= TOO_DEEP
+            return False
+        trail.met |= bit
+        trail.deepest = max(trail.deepest, self._depth + 1)
+        return True
+
+    def _looked_up(self, key: object, make: Callable[[], T]) -> T:
+        """Give what `make` finds without walking, from the table where it is known."""
+        known = self._known.get(key)
+        if known is None:
+            begun = self.linker.begin()
+            made = make()
+            known = self._known[key] = made, self.linker.end(begun)
+        else:
+            self.linker.used(known[1])
+        result: T = known[0]
+        return result
 
     def _worked_out(self, key: object, what: object, make: Callable[[], T]) -> T:
         """Give what `make` gives, from the table where it is known."""
-        kept = self._kept.get(key)
-        if kept is None:
-            kept = self._kept[key] = self._anew(what, make)
-        else:
-            self.linker.used(kept.reads)
-        self.two_sided |= kept.two_sided
-        result: T = kept.result
+        result: T = self._answer(key, what, make).result
         return result
 
-    def _anew(self, what: object, make: Callable[[], Any]) -> Kept:
-        around, self.two_sided = self.two_sided, set()
+    def _answer(self, key: object, what: object, make: Callable[[], Any]) -> Kept:
+        known = self._kept.get(key)
+        if known is None:
+            known = self._kept[key] = Known()
+        kept = self._fitting(known)
+        if kept is not None:
+            self._pay(kept)
+        else:
+            kept = self._held_or_anew(known, self._bit(what), make)
+        self.two_sided |= kept.two_sided
+        return kept
+
+    def _fitting(self, known: Known) -> Kept | None:
+        """Give what a walk from here would find too: it meets nothing that is walked or cut off here."""
+        kept = known.whole
+        if kept is None or self._depth + kept.height > MAX_CALL_DEPTH:
+            kept = known.at.get(self._depth)
+        return None if kept is None or kept.met & (self._active | self._held.met) else kept
+
+    def _held_or_anew(self, known: Known, bit: int, make: Callable[[], Any]) -> Kept:
+        held = known.held
+        if held is None:
+            return self._anew(known, bit, make)
+        kept, trail = held[0], self._trail
+        trail.met |= kept.met
+        trail.cuts |= held[1] & (self._active | TOO_DEEP)
+        self.linker.used(kept.reads)
+        return kept
+
+    def _pay(self, kept: Kept) -> None:
+        """Take a known answer as if it were worked out here; raises Exhausted where that would."""
+        trail = self._trail
+        trail.met |= kept.met
+        trail.deepest = max(trail.deepest, self._depth + kept.height)
+        trail.below.append(kept)
+        trail.cuts |= kept.cut
+        self.peak = max(self.peak, self.nested + kept.nested)
+        self.linker.used(kept.reads)
+        if kept not in self._paid:
+            steps, placed = work_of(kept, self._paid)
+            self.steps += steps
+            self.placed += placed
+            trail.steps += steps
+            trail.placed += placed
+        if self.peak > MAX_NESTED or self.steps > MAX_STEPS or self.placed > MAX_PLACED:
+            raise Exhausted
+
+    def _anew(self, known: Known, bit: int, make: Callable[[], Any]) -> Kept:
+        around, sided = self._trail, self.two_sided
+        trail = self._trail = Trail(self._depth)
+        self.two_sided = set()
+        steps, placed, peak, self.peak = self.steps, self.placed, self.peak, self.nested
         begun = self.linker.begin()
         reads = None
         try:
-            with self._inside(what):
+            with self._inside(bit):
                 result = make()
         finally:
-            two_sided, self.two_sided = frozenset(self.two_sided), around
+            two_sided, self.two_sided, self._trail = frozenset(self.two_sided), sided, around
+            nested, self.peak = self.peak - self.nested, max(peak, self.peak)
             reads = self.linker.end(begun)
-        return Kept(result, two_sided, reads)
+        steps, placed = self.steps - steps, self.placed - placed
+        own = steps - trail.steps, placed - trail.placed
+        below = tuple(dict.fromkeys(trail.below))
+        height = trail.deepest - self._depth
+        kept = Kept(result, two_sided, reads, trail.met | bit, height, nested, *own, below, trail.cuts & TOO_DEEP)
+        around.met |= kept.met
+        around.cuts |= trail.cuts
+        around.deepest = max(around.deepest, trail.deepest)
+        if trail.cuts & ~TOO_DEEP or kept.met & self._held.met:
+            self._held.hold(known, bit, kept, trail.cuts)
+            around.below += below
+            around.steps += trail.steps
+            around.placed += trail.placed
+            return kept
+        if kept.cut:
+            known.at[self._depth] = kept
+        else:
+            known.whole = kept
+        self._paid.add(kept)
+        around.below.append(kept)
+        around.steps += steps
+        around.placed += placed
+        return kept
 
     @contextmanager
-    def _inside(self, what: object) -> Iterator[None]:
+    def _inside(self, bit: int) -> Iterator[None]:
         """Mark something as being worked out."""
-        self._active.add(what)
+        self._active |= bit
         self._depth += 1
+        self._trail.deepest = max(self._trail.deepest, self._depth)
+        self._held.levels.append(Level(bit))
         try:
             yield
         finally:
-            self._active.discard(what)
+            self._active &= ~bit
             self._depth -= 1
+            self._trail.cuts &= ~bit
+            self._held.leave()
 
     def _opaque(self, definition: Definition, func: Func, walker: Walker) -> Outcome:
         site = walker.site(definition.line, 1, definition.name)
@@ -544,10 +656,13 @@ class Engine:
 
     def _far(self, outcome: Outcome, key: tuple[str, int], definition: Definition, walker: Walker) -> Outcome:
         """Give what a call comes to whose events lie too many calls further down."""
-        self._note(f"{key[0]}:{definition.line}: `{definition.qualname}` calls too deep down to be followed to the end")
+        self._too_deep(key[0], definition)
         term = self.terms.opaque(outcome.term.groups, self.terms.nil, walker.site(definition.line, 1, definition.name))
         walker.frame.calls = max(walker.frame.calls, 1)
         return replace(outcome, term=term, nodes=1, calls=0)
+
+    def _too_deep(self, path: str, definition: Definition) -> None:
+        self._note(f"{path}:{definition.line}: `{definition.qualname}` calls too deep down to be followed to the end")
 
     def _note(self, text: str) -> None:
         self.linker.note("note", text)
@@ -647,7 +762,7 @@ class Engine:
                         self, Frame(func.path, self.linker.definition(func.path, 0), {}, parent=func.frame)
                     ).eval(param.default)
                 )
-            if value is None or (self._says_nothing(value) and not self._is_group(func, param)):
+            if value is None or (self._says_nothing(value) and not self._is_group(func, param, caller)):
                 value = self._unknown_argument(func.path, definition, param, value)
             elif isinstance(value.data, Sized) and self._says_nothing(value.holding(None)) and value.phi is None:
                 told = value.data if value.data.many.op == "lit" or value.data.many.var else None
@@ -677,10 +792,10 @@ class Engine:
             if group is not None:
                 frame.env[name] = self.domain.of(self.values.global_rank(group, 0), text=value.text)
 
-    def _is_group(self, func: Func, param: Param) -> bool:
+    def _is_group(self, func: Func, param: Param, caller: Frame | None) -> bool:
         """Say whether an argument is kept for being one group among others, if there are not too many already."""
         named = known.is_group(param.name) or param.name.endswith("mesh")
-        return named and self._contexts.get((func.path, func.index), 0) < MAX_GROUPS
+        return named and (caller is None or len(caller.contexts.get((func.path, func.index), ())) < MAX_GROUPS)
 
     def _says_nothing(self, value: V) -> bool:
         """Say whether an argument is no more than an unknown, so that all such calls can share one summary."""
@@ -703,7 +818,7 @@ class Engine:
             kept = any(name.lstrip("_") in ("group", "pg", "process_group") for name in names)
             return kept and not any("rank" in name for name in names)
 
-        found: bool = self._worked_out(asked, asked, stored)
+        found: bool = self._looked_up(asked, stored)
         return found
 
     def _any_object(self, value: V, name: str) -> V:
@@ -765,7 +880,7 @@ class Engine:
             return None
         definition = self.linker.definition(*key)
         frame = self.frame(func, definition, args, kwargs, walker.frame)
-        with self._inside(key):
+        with self._inside(self._bit(key)):
             Walker(self, frame).block(definition.body)
         if frame.calls >= MAX_CALLS:
             raise Exhausted
@@ -808,7 +923,7 @@ class Engine:
 
     def _wrapper(self, key: ClassKey, name: str) -> str:
         asked = ("wrapped", key, name)
-        found: str = self._worked_out(asked, asked, lambda: wrapper_of(self.linker, key, name))
+        found: str = self._looked_up(asked, lambda: wrapper_of(self.linker, key, name))
         return found
 
     def _attribute(self, key: ClassKey, name: str, weak: bool) -> V:
@@ -844,7 +959,7 @@ class Engine:
     ) -> tuple[tuple[str, Group | None], ...]:
         """Give the groups that a new object keeps of its constructor's arguments, in attributes stored nowhere else."""
         asked = ("keeps", key)
-        kept = self._worked_out(asked, asked, lambda: tuple(self._kept_groups(key, maker)))
+        kept = self._looked_up(asked, lambda: tuple(self._kept_groups(key, maker)))
         found: list[tuple[str, Group | None]] = []
         for name, place, param in kept:
             value = args[place] if place < len(args) else kwargs.get(param.name)
@@ -928,7 +1043,7 @@ class Engine:
 
     def variable(self, target: Target) -> V:
         """Give a module-level variable: by its only assignment, else unknown."""
-        asked = ("variable", target.name)
+        asked = ("variable", target.path, target.name)
         if not self._may_enter(asked):
             return self.domain.unknown(target.name, text=target.name)
         return self._worked_out(asked, asked, lambda: self._variable(target))

@@ -29,11 +29,13 @@ from meshlint.mesh.skeleton import skeleton
 from meshlint.mesh.term import Alt, Loop, Op, Site, count, walk
 from meshlint.mesh.term import Node as Term
 from meshlint.place import Span
+from meshlint.protocol import summary
 from meshlint.protocol.advice import advice
 from meshlint.protocol.facts import Definition, FileFacts, Node, calls, dotted
 from meshlint.protocol.forwarding import Omitted, falls_back, not_forwarded, optional_groups, switched_off
 from meshlint.protocol.guards import cleared_names, last_alike, written
 from meshlint.protocol.handed import given_away
+from meshlint.protocol.kept import Kept, work_of
 from meshlint.protocol.kinds import Misfit, makes_groups, misfits
 from meshlint.protocol.link import function_at
 from meshlint.protocol.nones import MIDDLE, may_return_nones, nones
@@ -54,6 +56,8 @@ RUN_OF_FILE = 20
 """Nodes that one run of a simulation counts for in what one file may cost."""
 EFFORT_OF_FILE = 120_000
 """What judging the roots of one file may cost; those left are not judged. The dearest file of Megatron-LM: 63,000."""
+TANGLED = 8
+"""The part of what one file may take that a root counts for whose calls stand too deep inside of one another."""
 MAX_CALLERS = 6
 """Callers that are judged for one fault of a callee."""
 
@@ -305,6 +309,26 @@ def _place(found: Found) -> tuple[Key, Rank]:
 
 
 @dataclass(slots=True)
+class Bill:
+    """What following the roots of one file takes together; what several of them call counts once."""
+
+    steps: int = 0
+    placed: int = 0
+    paid: set[Kept] = field(default_factory=set)
+
+    @property
+    def open(self) -> bool:
+        """Say whether further roots may be followed."""
+        return self.steps <= summary.MAX_STEPS and self.placed <= summary.MAX_PLACED
+
+    def add(self, kept: Kept | None) -> None:
+        """Add one root."""
+        steps, placed = (0, 0) if kept is None else work_of(kept, self.paid)
+        self.steps += steps
+        self.placed += placed
+
+
+@dataclass(slots=True)
 class Verdicts:
     """Judging a linked program."""
 
@@ -318,6 +342,8 @@ class Verdicts:
     """What judging them has cost."""
     terms: dict[Root, Term | None] = field(default_factory=dict)
     two_sided: dict[Root, frozenset[Span]] = field(default_factory=dict)
+    costs: dict[Root, Kept | None] = field(default_factory=dict)
+    """What following each root took."""
     itself: dict[Span, bool] = field(default_factory=dict)
     judged: dict[tuple[int, bool], Judged] = field(default_factory=dict)
     """What each term shows."""
@@ -384,11 +410,16 @@ class Verdicts:
                 continue
             self.here = path
             self.engine.linker.note("file", path)
-            self.engine.file_steps = self.engine.file_nodes = 0
+            self.engine.file_steps = 0
+            bill = Bill()
             for definition in facts.definitions:
                 for root in roots_of(self.engine, path, definition):
-                    if self._term(root) is not None:
+                    term = self._term(root) if bill.open else None
+                    bill.add(self.costs.get(root))
+                    if term is not None and bill.open:
                         yield root
+                    elif not bill.open:
+                        self._too_much(root)
 
     def _term(self, root: Root) -> Term | None:
         """Give the term of a root; None where it calls too much to be followed."""
@@ -405,20 +436,21 @@ class Verdicts:
         return self._term(root) or self.engine.terms.nil
 
     def _followed(self, root: Root) -> Term | None:
-        """Follow a root; the bounds of its own file hold for the roots of that file alone."""
+        """Follow a root; its bounds are its own, whatever else is followed."""
         engine = self.engine
-        spent = engine.file_steps, engine.file_nodes
-        if root.path != self.here:
-            engine.file_steps = engine.file_nodes = 0
         try:
-            return root_term(engine, root)
+            term = root_term(engine, root)
         except (Exhausted, RecursionError):
-            name = engine.linker.definition(root.path, root.index).qualname
-            self._note(f"{root.path}: `{name}` calls too much to be followed")
+            cost = summary.MAX_STEPS // TANGLED if engine.peak > summary.MAX_NESTED else summary.MAX_STEPS + 1
+            self.costs[root] = Kept(None, frozenset(), steps=cost)
+            self._too_much(root)
             return None
-        finally:
-            if root.path != self.here:
-                engine.file_steps, engine.file_nodes = spent
+        self.costs[root] = engine.root
+        return term
+
+    def _too_much(self, root: Root) -> None:
+        name = self.engine.linker.definition(root.path, root.index).qualname
+        self._note(f"{root.path}: `{name}` calls too much to be followed")
 
     def _note(self, text: str) -> None:
         self.engine.linker.note("note", text)
@@ -809,7 +841,7 @@ class Verdicts:
     def _left_out(self, path: str) -> Iterator[CodeFault]:
         """Give the calls of a file that leave out a group that their function was given, and ranks of a wrong kind."""
         engine = self.engine
-        notes, engine.file_steps, engine.file_nodes = len(engine.notes), 0, 0
+        notes, engine.file_steps = len(engine.notes), 0
         facts = engine.linker.files.get(path)
         for definition in facts.definitions[1:] if facts is not None and not is_test(path) else ():
             yield from map(_on_the_world, not_forwarded(engine, path, definition))
