@@ -9,8 +9,7 @@ each rank), contracts in some choice (see `refuting_run`).
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
 
@@ -64,16 +63,24 @@ class _Pending:
     agree: tuple[Any, ...]
     root: Any
     value: tuple[Any, tuple[_Key, ...]] | None
+    home: _Instance | None = None
     done: bool = False
     number: int = -1
 
 
 @dataclass(slots=True)
 class _Instance:
+    """`queues` holds all that each member ever came to; the first `fired` of each have matched."""
+
     group: Group
     members: tuple[int, ...]
-    queues: dict[int, deque[_Pending]]
+    queues: dict[int, list[_Pending]]
     fired: int = 0
+
+    def heads(self) -> list[_Pending]:
+        """Give what members wait in."""
+        fired = self.fired
+        return [queue[fired] for queue in self.queues.values() if len(queue) > fired]
 
 
 @dataclass(slots=True)
@@ -169,105 +176,314 @@ class _Decided:
     setting: tuple[int, ...]
     domain: tuple[Any, ...]
     index: int
-    asked: set[int]
+    asked: int = 0
+    """The ranks that asked, as bits."""
+
+
+@dataclass(slots=True)
+class _Loops:
+    """The loops that a rank is in, the innermost first: rounds that are left, and the loops around it."""
+
+    loop: Loop
+    trips: int
+    outer: _Loops | None
+
+
+@dataclass(slots=True)
+class _Mark:
+    """The state of a run just before the step in which a fact was decided first."""
+
+    turn: int
+    starting: bool
+    moved: bool
+    steps: int
+    nodes: list[Node | None]
+    waits: list[_Pending | None]
+    loops: list[_Loops | None]
+    handles: list[dict[str, _Pending]]
+    slots: list[dict[str, Any]]
+    sources: list[dict[str, tuple[_Key, ...]]]
+    left: list[Exit | None]
+    paths: list[int]
+    events: list[int]
+    blurred: list[int]
+    instances: int
+    fires: int
+    told: int
+    unmatched: int
+
+
+@dataclass(slots=True)
+class _Ending:
+    """How a run ended, and what was chosen in it: each fact, the index of its value, and who asked, as bits."""
+
+    stuck: tuple[Stuck, ...]
+    excluded: bool
+    chosen: list[tuple[_Decided, int, int]]
+
+    @property
+    def fails(self) -> bool:
+        """Whether the run shows a deadlock."""
+        return bool(self.stuck) and not self.excluded
+
+    def choices(self) -> tuple[Choice, ...]:
+        """Give what was chosen, in order."""
+        return tuple([Choice(one.atom, one.setting, one.domain[at], _ranks(asked)) for one, at, asked in self.chosen])
+
+    def run(self, mesh: Mesh) -> Run:
+        """Give the run as far as a verdict asks for it: without what each rank did."""
+        return Run(mesh, self.stuck, (), (), self.choices(), (), (), self.excluded)
+
+
+def _ranks(bits: int) -> tuple[int, ...]:
+    return tuple([rank for rank in range(bits.bit_length()) if bits >> rank & 1])
 
 
 @dataclass(slots=True)
 class _Simulation:
-    """One run in progress."""
+    """Runs of one plan, one after the other.
+
+    Runs that share their first decisions share what comes before the next one: to choose anew, the state goes back to
+    where that fact was decided (`_Mark`), and the ranks go on from there. What a rank did and what an instance saw only
+    grows, so that going back cuts it off; the rest of the state is replaced, never changed, but for what `fires` and
+    `told` remember. A step changes nothing before it has computed all that it asks for: it can be taken again.
+    """
 
     plan: Plan
-    prefix: list[int]
+    prefix: tuple[int, ...] = ()
+    """The index of the value that each fact takes, in the order of deciding; the first value after that."""
+    made: list[_Decided] = field(default_factory=list)
+    marks: list[_Mark | None] = field(default_factory=list)
+    """For each decided fact where to go back to; None for one of the prefix, which stays."""
     decided: dict[_Key, _Decided] = field(default_factory=dict)
     instances: dict[tuple[int, tuple[int, ...]], _Instance] = field(default_factory=dict)
     views: list[View] = field(default_factory=list)
+    nodes: list[Node | None] = field(default_factory=list)
+    """Where each rank stands."""
+    waits: list[_Pending | None] = field(default_factory=list)
+    """What it waits for."""
+    loops: list[_Loops | None] = field(default_factory=list)
+    handles: list[dict[str, _Pending]] = field(default_factory=list)
     events: list[list[_Pending]] = field(default_factory=list)
-    owners: dict[int, _Instance] = field(default_factory=dict)
-    paths: list[list[Taken]] = field(default_factory=list)
+    paths: list[list[tuple[Alt | Loop, Any]]] = field(default_factory=list)
     left: list[Exit | None] = field(default_factory=list)
     blurred: list[list[Opaque]] = field(default_factory=list)
     sources: list[dict[str, tuple[_Key, ...]]] = field(default_factory=list)
+    fires: list[_Instance] = field(default_factory=list)
+    """The instances that fired, in order."""
+    told: list[tuple[_Decided, int]] = field(default_factory=list)
+    """The facts that a rank asked for that had not, in order, and who had asked before."""
     consulted: dict[_Key, None] | None = None
     """The facts that the value which is worked out rests on; None where nobody wants to know."""
+    unmatched: int = 0
+    """How many operations stand in queues."""
     steps: int = 0
+    turn: int = 0
+    """The rank whose turn it is."""
+    starting: bool = True
+    """Whether this is the first round, in which every rank sets out."""
+    moved: bool = False
+    """Whether some rank went on in this round."""
 
     def run(self) -> Run:
-        """Run every rank until none can go on."""
-        world = self.plan.layout.mesh.world
-        for rank in range(world):
+        """Run once, every rank until none can go on."""
+        self.begin()
+        self.go_on()
+        result = self.whole()
+        self.end()
+        return result
+
+    def endings(self) -> Iterator[_Ending]:
+        """Give the ending of every run, one for each combination of decisions. Raises Exhausted at a bound."""
+        self.begin()
+        self.go_on()
+        for _ in range(self.plan.options.run_cap):
+            yield self.ending()
+            if not self.chosen_anew():
+                return
+            self.walk(self.turn)
+            self.turn += 1
+            self.go_on()
+        raise Exhausted
+
+    def begin(self) -> None:
+        """Put every rank at the start."""
+        for rank in range(self.plan.layout.mesh.world):
             self.views.append(self.view(rank))
+            self.nodes.append(self.plan.term)
+            self.waits.append(None)
+            self.loops.append(None)
+            self.handles.append({})
             self.sources.append({})
             self.events.append([])
             self.paths.append([])
             self.left.append(None)
             self.blurred.append([])
-        walkers = [self.walk(rank) for rank in range(world)]
-        waits: list[_Pending | None] = [next(walker, None) for walker in walkers]
-        moved = True
-        while moved:
-            moved = False
-            for rank, pending in enumerate(waits):
-                if pending is not None and pending.done:
-                    waits[rank] = next(walkers[rank], None)
-                    moved = True
-        result = self._result()
-        for view in self.views:  # they know this simulation, which knows them: no need to wait for the collector
+
+    def end(self) -> None:
+        """Let go of the views: they know this simulation, which knows them, and need not wait for the collector."""
+        for view in self.views:
             view.decide, view.read = refuse, None
-        return result
+
+    def go_on(self) -> None:
+        """Let ranks go on, each in its turn, until none can."""
+        waits, world = self.waits, len(self.nodes)
+        while True:
+            while self.turn < world:
+                pending = waits[self.turn]
+                if self.starting or (pending is not None and pending.done):
+                    self.moved = True
+                    self.walk(self.turn)
+                self.turn += 1
+            if not self.moved:
+                return
+            self.turn, self.moved, self.starting = 0, False, False
+
+    def chosen_anew(self) -> bool:
+        """Go back to the last fact that has another value, and give it the next one; false where none has."""
+        made, marks = self.made, self.marks
+        while made and (made[-1].index + 1 == len(made[-1].domain) or marks[-1] is None):
+            self.forget(made.pop())
+            marks.pop()
+        if not made:
+            return False
+        mark = marks[-1]
+        assert mark is not None
+        self.go_back(mark)
+        made[-1].index += 1
+        return True
+
+    def forget(self, fact: _Decided) -> None:
+        """Take back a decision."""
+        del self.decided[fact.atom.id, fact.setting]
+
+    def mark(self) -> _Mark:
+        """Note the state before this step."""
+        return _Mark(
+            self.turn,
+            self.starting,
+            self.moved,
+            self.steps - 1,
+            self.nodes[:],
+            self.waits[:],
+            self.loops[:],
+            self.handles[:],
+            [view.slots for view in self.views],
+            self.sources[:],
+            self.left[:],
+            [len(path) for path in self.paths],
+            [len(events) for events in self.events],
+            [len(nodes) for nodes in self.blurred],
+            len(self.instances),
+            len(self.fires),
+            len(self.told),
+            self.unmatched,
+        )
+
+    def go_back(self, mark: _Mark) -> None:
+        """Make the state what it was at a mark: the rank whose turn it is is about to go on."""
+        self.take_back(mark)
+        self.turn, self.starting, self.moved, self.steps = mark.turn, mark.starting, mark.moved, mark.steps
+        self.consulted, self.unmatched = None, mark.unmatched
+        self.nodes[:], self.waits[:], self.loops[:] = mark.nodes, mark.waits, mark.loops
+        self.handles[:], self.sources[:], self.left[:] = mark.handles, mark.sources, mark.left
+        for rank, view in enumerate(self.views):
+            view.slots = mark.slots[rank]
+            del self.paths[rank][mark.paths[rank] :]
+            del self.blurred[rank][mark.blurred[rank] :]
+
+    def take_back(self, mark: _Mark) -> None:
+        """Take back what matched, what was issued, and who asked."""
+        fires, told = self.fires, self.told
+        while len(fires) > mark.fires:
+            instance = fires.pop()
+            instance.fired -= 1
+            for queue in instance.queues.values():
+                head = queue[instance.fired]
+                head.done, head.number = False, -1
+        for rank, events in enumerate(self.events):
+            while len(events) > mark.events[rank]:
+                pending = events.pop()
+                assert pending.home is not None
+                pending.home.queues[rank].pop()
+        while len(self.instances) > mark.instances:
+            self.instances.popitem()
+        while len(told) > mark.told:
+            fact, asked = told.pop()
+            fact.asked = asked
 
     def alone(self, run: Run, rank: int) -> list[Op]:
         """Give every operation that `rank` comes to if none of them ever blocks, under the decisions of `run`."""
         for choice in run.choices:
-            self.decided[choice.key] = _Decided(choice.atom, choice.setting, (choice.value,), 0, set())
-        for other in range(self.plan.layout.mesh.world):
-            self.views.append(self.view(other))
-            self.sources.append({})
-            self.paths.append([])
-            self.left.append(None)
-            self.blurred.append([])
+            self.decided[choice.key] = _Decided(choice.atom, choice.setting, (choice.value,), 0)
+        self.begin()
         self.views[rank].slots.update(run.slots[rank])
         found: list[Op] = []
         node: Node | None = self.plan.term
-        loops: list[list[Any]] = []
         while node is not None and self.steps < STEP_CAP:
             self.steps += 1
             if isinstance(node, Op):
                 found.append(node)
-            node = node.rest if isinstance(node, (Op, Wait)) else self.step(node, rank, loops)
+            node = node.rest if isinstance(node, (Op, Wait)) else self.step(node, rank)
+        self.end()
         return found
 
     def view(self, rank: int) -> View:
         """Make what one rank sees."""
 
-        decided, project, free = self.decided, self.plan.layout.project, self.plan.options.free_locals
+        decided, told, bit = self.decided, self.told, 1 << rank
+        keys: dict[int, _Key] = {}
 
         def decide(expr: Expr) -> Any:
-            """Decide a fact on first use; the prefix replays earlier decisions."""
-            if expr.local:
-                setting: tuple[int, ...] = (rank,) if free else ()
-            else:
-                setting = project(rank, expr.var) if expr.var else ()
-            key = (expr.id, setting)
+            """Decide a fact on first use."""
+            key = keys.get(expr.id)
+            if key is None:
+                key = keys[expr.id] = (expr.id, self.setting(expr, rank))
             found = decided.get(key)
             if found is None:
-                found = self.first(expr, setting)
-            found.asked.add(rank)
+                found = self.first(expr, key)
+            if not found.asked & bit:
+                told.append((found, found.asked))
+                found.asked |= bit
             if self.consulted is not None:
                 self.consulted[key] = None
             return found.domain[found.index]
 
         def read(slot: str) -> None:
             for key in self.sources[rank].get(slot, ()):
-                self.ask(self.decided[key], rank)
+                self.ask(key, rank)
 
         return View(self.plan.layout, rank, decide, read=read)
 
-    def walk(self, rank: int) -> Generator[_Pending, None, None]:
-        """Walk the term as one rank; yields what it waits for."""
-        node: Node | None = self.plan.term
-        loops: list[list[Any]] = []
-        handles: dict[str, _Pending] = {}
-        path, view, forced = self.paths[rank], self.views[rank], bool(self.plan.forced)
+    def setting(self, expr: Expr, rank: int) -> tuple[int, ...]:
+        """Give the coordinates that a fact is a function of, where a rank is."""
+        if expr.local:
+            return (rank,) if self.plan.options.free_locals else ()
+        return self.plan.layout.project(rank, expr.var) if expr.var else ()
+
+    def first(self, expr: Expr, key: _Key) -> _Decided:
+        """Decide a fact for the coordinates that it is a function of."""
+        place = len(self.made)
+        domain = self.plan.domains.get(expr.id, (True, False))
+        again = place < len(self.prefix)
+        found = self.decided[key] = _Decided(expr, key[1], domain, self.prefix[place] if again else 0)
+        self.made.append(found)
+        self.marks.append(None if again or len(domain) == 1 else self.mark())
+        return found
+
+    def ask(self, key: _Key, rank: int) -> None:
+        """Remember that a rank knows a fact by a value that was sent to it."""
+        fact = self.decided[key]
+        self.told.append((fact, fact.asked))
+        fact.asked |= 1 << rank
+        if self.consulted is not None:
+            self.consulted[key] = None
+
+    def walk(self, rank: int) -> None:
+        """Let a rank go on until it waits for something, or comes to its end."""
+        view, path, forced = self.views[rank], self.paths[rank], bool(self.plan.forced)
+        self.waits[rank] = None
+        node = self.nodes[rank]
         while node is not None:
             self.steps += 1
             if self.steps > STEP_CAP:
@@ -275,58 +491,64 @@ class _Simulation:
             if isinstance(node, Alt):
                 condition = node.condition
                 value = bool(self.chosen(node, condition, rank) if forced else evaluate(condition, view))
-                path.append(Taken(node, value))
+                path.append((node, value))
                 node = node.then if value else node.otherwise
             elif isinstance(node, Op):
-                pending = self.issue(node, rank)
-                if pending is not None and node.handle:
-                    handles[node.handle] = pending
-                if pending is not None and (not node.handle or self.plan.options.strict_async):
-                    while not pending.done:
-                        yield pending
+                waited = self.act(node, rank)
                 node = node.rest
+                if waited is not None and not waited.done:
+                    self.waits[rank], self.nodes[rank] = waited, node
+                    return
             elif isinstance(node, Wait):
-                waited = handles.get(node.handle)
-                while waited is not None and not waited.done:
-                    yield waited
+                waited = self.handles[rank].get(node.handle)
                 node = node.rest
+                if waited is not None and not waited.done:
+                    self.waits[rank], self.nodes[rank] = waited, node
+                    return
             else:
-                node = self.step(node, rank, loops)
+                node = self.step(node, rank)
+            self.nodes[rank] = node
 
-    def step(self, node: Node, rank: int, loops: list[list[Any]]) -> Node | None:
+    def act(self, op: Op, rank: int) -> _Pending | None:
+        """Issue an operation; gives it if the rank has to wait until it matched."""
+        pending = self.issue(op, rank)
+        if pending is None or not op.handle:
+            return pending
+        self.handles[rank] = {**self.handles[rank], op.handle: pending}
+        return pending if self.plan.options.strict_async else None
+
+    def step(self, node: Node, rank: int) -> Node | None:
         """Take one step that no other rank takes part in."""
         if isinstance(node, Alt):
             value = bool(self.chosen(node, node.condition, rank))
-            self.paths[rank].append(Taken(node, value))
+            self.paths[rank].append((node, value))
             return node.then if value else node.otherwise
         if isinstance(node, Loop):
-            return self.enter(node, rank, loops)
+            return self.enter(node, rank)
         if isinstance(node, Opaque):
             self.blurred[rank].append(node)
             return node.rest
         if isinstance(node, Exit):
             self.left[rank] = node
             return None
-        if not loops:
+        here = self.loops[rank]
+        if here is None:
             return None
-        loop, trips = loops[-1]
-        if isinstance(node, Nil) and trips > 1:
-            loops[-1][1] -= 1
-            body: Node = loop.body
-            return body
-        loops.pop()
-        after: Node = loop.after_return if isinstance(node, Return) else loop.rest
+        if isinstance(node, Nil) and here.trips > 1:
+            self.loops[rank] = _Loops(here.loop, here.trips - 1, here.outer)
+            return here.loop.body
         assert isinstance(node, (Nil, Break, Return))
-        return after
+        self.loops[rank] = here.outer
+        return here.loop.after_return if isinstance(node, Return) else here.loop.rest
 
-    def enter(self, node: Loop, rank: int, loops: list[list[Any]]) -> Node:
+    def enter(self, node: Loop, rank: int) -> Node:
         """Begin a loop, or pass it by."""
         value = self.chosen(node, node.trip, rank)
         trips = min(value, TRIP_CAP) if isinstance(value, int) else 1
-        self.paths[rank].append(Taken(node, trips))
+        self.paths[rank].append((node, trips))
         if trips <= 0:
             return node.rest
-        loops.append([node, trips])
+        self.loops[rank] = _Loops(node, trips, self.loops[rank])
         return node.body
 
     def chosen(self, node: Alt | Loop, expr: Expr, rank: int) -> Any:
@@ -335,20 +557,6 @@ class _Simulation:
         if forced and (key := gate_key(node)) in forced:
             return forced[key]
         return evaluate(expr, self.views[rank])
-
-    def first(self, expr: Expr, setting: tuple[int, ...]) -> _Decided:
-        """Decide a fact for the coordinates that it is a function of."""
-        place = len(self.decided)
-        index = self.prefix[place] if place < len(self.prefix) else 0
-        domain = self.plan.domains.get(expr.id, (True, False))
-        found = self.decided[expr.id, setting] = _Decided(expr, setting, domain, index, set())
-        return found
-
-    def ask(self, fact: _Decided, rank: int) -> None:
-        """Remember that a rank knows a fact by a value that was sent to it."""
-        fact.asked.add(rank)
-        if self.consulted is not None:
-            self.consulted[fact.atom.id, fact.setting] = None
 
     def issue(self, op: Op, rank: int) -> _Pending | None:
         """Put an operation into the queue of its instance; None for a rank that is no member."""
@@ -382,69 +590,80 @@ class _Simulation:
         """Let an operation stand at the end of its rank's queue."""
         instance = self.instances.get(key)
         if instance is None:
-            queues: dict[int, deque[_Pending]] = {member: deque() for member in members}
+            queues: dict[int, list[_Pending]] = {member: [] for member in members}
             instance = self.instances[key] = _Instance(pending.op.group, members, queues)
+        pending.home = instance
         instance.queues[pending.rank].append(pending)
         self.events[pending.rank].append(pending)
-        self.owners[id(pending)] = instance
+        self.unmatched += 1
         self.fire(instance)
 
     def fire(self, instance: _Instance) -> None:
         """Match heads as long as all members stand at equal ones."""
-        while all(instance.queues.values()):
-            heads = [instance.queues[member][0] for member in instance.members]
-            if _verdict_of(heads, instance.members):
+        while True:
+            heads = instance.heads()
+            if len(heads) < len(instance.queues) or _verdict_of(heads, instance.members):
                 return
             value = _sent(heads)
             for head in heads:
-                instance.queues[head.rank].popleft()
                 head.done, head.number = True, instance.fired
-                self.receive(head, value)
+                if head.op.into:
+                    self.receive(head, value)
             instance.fired += 1
+            self.fires.append(instance)
+            self.unmatched -= len(heads)
 
     def receive(self, pending: _Pending, value: tuple[Any, tuple[_Key, ...]] | None) -> None:
         """Leave the matched value in the slots of a member, and what it was computed from."""
-        slots = self.views[pending.rank].slots
+        view, sources = self.views[pending.rank], {**self.sources[pending.rank]}
+        slots = {**view.slots}
         for slot in pending.op.into:
             if value is None or pending.op.kind in REDUCES:
                 slots.pop(slot, None)
             else:
-                slots[slot] = value[0]
-                self.sources[pending.rank][slot] = value[1]
+                slots[slot], sources[slot] = value
+        view.slots, self.sources[pending.rank] = slots, sources
 
-    def _result(self) -> Run:
-        stuck = tuple(self._stuck())
-        choices = tuple(
-            Choice(item.atom, item.setting, item.domain[item.index], tuple(sorted(item.asked)))
-            for item in self.decided.values()
-        )
+    def ending(self) -> _Ending:
+        """Give how the run ended."""
+        stuck = tuple(self.stuck()) if self.unmatched else ()
+        return _Ending(stuck, self.excluded(stuck), [(fact, fact.index, fact.asked) for fact in self.made])
+
+    def whole(self) -> Run:
+        """Give all that the run shows."""
+        ending = self.ending()
         events = tuple(
-            tuple(Event(p.op, p.rank, self.owners[id(p)].members, p.number) for p in pendings)
+            tuple(Event(p.op, p.rank, p.home.members if p.home is not None else (), p.number) for p in pendings)
             for pendings in self.events
         )
-        paths = tuple(tuple(path) for path in self.paths)
+        paths = tuple(tuple(Taken(node, value) for node, value in path) for path in self.paths)
         slots = tuple(view.slots for view in self.views)
-        excluded = self._raised() or self._blurry(stuck)
-        return Run(self.plan.layout.mesh, stuck, events, paths, choices, tuple(self.left), slots, excluded)
+        mesh, left = self.plan.layout.mesh, tuple(self.left)
+        return Run(mesh, ending.stuck, events, paths, ending.choices(), left, slots, ending.excluded)
 
-    def _stuck(self) -> Iterator[Stuck]:
+    def stuck(self) -> Iterator[Stuck]:
+        """Give the instances where some member waits."""
         for instance in self.instances.values():
-            arrived = tuple((rank, queue[0].op) for rank, queue in sorted(instance.queues.items()) if queue)
-            if not arrived:
+            heads = sorted(instance.heads(), key=lambda head: head.rank)
+            if not heads:
                 continue
-            missing = tuple(rank for rank in instance.members if not instance.queues[rank])
-            heads = [instance.queues[rank][0] for rank, _ in arrived]
+            arrived = tuple([(head.rank, head.op) for head in heads])
+            missing = tuple([rank for rank in instance.members if len(instance.queues[rank]) <= instance.fired])
             how = _verdict_of(heads, instance.members) or "wait"
             yield Stuck(instance.group, instance.members, arrived, missing, how)
 
-    def _raised(self) -> bool:
+    def excluded(self, stuck: tuple[Stuck, ...]) -> bool:
+        """Say whether the run tells nothing; see `Run`."""
+        return self.raised() or self.blurry(stuck)
+
+    def raised(self) -> bool:
         """Say whether a rank left on an outside fact: such a run ends with that error, not with a hang."""
         return any(
-            left is not None and path and _outside(path[-1], self.plan.options)
+            left is not None and path and _outside(path[-1][0], self.plan.options)
             for left, path in zip(self.left, self.paths, strict=True)
         )
 
-    def _blurry(self, stuck: tuple[Stuck, ...]) -> bool:
+    def blurry(self, stuck: tuple[Stuck, ...]) -> bool:
         """Say whether something unknown may explain what is stuck: members passed different unknowns."""
         for item in stuck:
             seen = {tuple(node.shape for node in self.blurred[rank]) for rank in item.members}
@@ -455,7 +674,7 @@ class _Simulation:
 
 def trace_alone(plan: Plan, run: Run, rank: int) -> list[Op]:
     """Give every operation that `rank` comes to if none of them ever blocks, under the decisions of `run`."""
-    return _Simulation(plan, []).alone(run, rank)
+    return _Simulation(plan).alone(run, rank)
 
 
 def _sent(heads: list[_Pending]) -> tuple[Any, tuple[_Key, ...]] | None:
@@ -493,8 +712,7 @@ def _meet(first: str, second: str) -> bool:
     return (first in SENDS and second in RECEIVES) or (first in RECEIVES and second in SENDS)
 
 
-def _outside(taken: Taken, options: Options) -> bool:
-    node = taken.node
+def _outside(node: Alt | Loop, options: Options) -> bool:
     facts = atoms(node.condition if isinstance(node, Alt) else node.trip)
     if not facts:
         return False
@@ -503,36 +721,52 @@ def _outside(taken: Taken, options: Options) -> bool:
 
 def runs_of(plan: Plan) -> Iterator[Run]:
     """Give every run, one for each combination of decisions. Raises Exhausted at a bound, Unresolvable by the mesh."""
-    prefix: list[int] = []
-    for _ in range(plan.options.run_cap):
-        simulation = _Simulation(plan, prefix)
-        yield simulation.run()
-        made = list(simulation.decided.values())
-        while made and made[-1].index + 1 == len(made[-1].domain):
-            made.pop()
-        if not made:
-            return
-        prefix = [item.index for item in made]
-        prefix[-1] += 1
-    raise Exhausted
+    simulation = _Simulation(plan)
+    try:
+        for _ in simulation.endings():
+            yield simulation.whole()
+    finally:
+        simulation.end()
+
+
+def _again(plan: Plan, ending: _Ending) -> Run:
+    """Run once more with the choices of a run, to show all of it."""
+    return _Simulation(plan, tuple([at for _, at, _ in ending.chosen])).run()
 
 
 def simulate_on(term: Node, mesh: Mesh, options: Options | None = None) -> Verdict:
     """Simulate on one mesh; without a verdict at a bound. Raises Unresolvable where the mesh gives a group no sense."""
     chosen = options or Options()
-    runs: list[Run] = []
+    plan = prepare(term, mesh, chosen)
+    simulation = _Simulation(plan)
+    endings: list[_Ending] = []
     try:
-        for run in runs_of(prepare(term, mesh, chosen)):
-            runs.append(run)
-            if run.fails and decisive(run, chosen):
-                return Verdict(run, True, len(runs), mesh)
+        for ending in simulation.endings():
+            endings.append(ending)
+            if ending.fails and decisive(ending.run(mesh), chosen):
+                return Verdict(_again(plan, ending), True, len(endings), mesh)
     except Exhausted:
-        return Verdict(None, False, len(runs), mesh)
+        return Verdict(None, False, len(endings), mesh)
+    finally:
+        simulation.end()
+    return _judged(plan, endings)
+
+
+def _judged(plan: Plan, endings: list[_Ending]) -> Verdict:
+    """Say what all runs of one mesh come to."""
+    mesh, chosen, count = plan.layout.mesh, plan.options, len(endings)
+    if not any(ending.fails for ending in endings):
+        return Verdict(None, True, count, mesh, chosen.lone)
+    runs = [ending.run(mesh) for ending in endings]
     refuting = refuting_run(runs, chosen)
     if refuting is not None:
-        return Verdict(refuting, True, len(runs), mesh, doubtful(refuting, runs, chosen))
+        shown = next(ending for ending, run in zip(endings, runs, strict=True) if run is refuting)
+        return Verdict(_again(plan, shown), True, count, mesh, doubtful(refuting, runs, chosen))
     lone = alone(runs)
-    return Verdict(lone if chosen.lone else None, True, len(runs), mesh, chosen.lone, lone is not None)
+    if lone is None or not chosen.lone:
+        return Verdict(None, True, count, mesh, chosen.lone, lone is not None)
+    shown = next(ending for ending, run in zip(endings, runs, strict=True) if run is lone)
+    return Verdict(_again(plan, shown), True, count, mesh, True, True)
 
 
 def simulate(term: Node, axes: Axes, options: Options | None = None, facts: Facts = ()) -> Verdict:
