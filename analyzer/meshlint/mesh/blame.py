@@ -17,7 +17,7 @@ from meshlint.mesh.fast import Prover, divides, varies, weakly
 from meshlint.mesh.gate import Expr, atoms, shows_apart
 from meshlint.mesh.group import Group
 from meshlint.mesh.segment import condition_of, cut, drop_uniform, effort, project
-from meshlint.mesh.simulate import RUN_CAP, Options, Run, Stuck, Verdict, gate_key, simulate, simulate_on
+from meshlint.mesh.simulate import RUN_CAP, Bench, Options, Run, Stuck, Verdict, gate_key, simulate, simulate_on
 from meshlint.mesh.term import Alt, Exit, Loop, Node, Op, Terms, breaks, children, count, returns, walk
 from meshlint.records import dataclass
 
@@ -130,7 +130,7 @@ def _decisions(run: Run, rank: int) -> dict[object, tuple[int, Alt | Loop, tuple
     return found
 
 
-def blame(term: Node, run: Run, options: Options) -> Blame:
+def blame(term: Node, run: Run, options: Options, bench: Bench | None = None) -> Blame:
     """Find the gate of a refuting run: forcing it removes every deadlock, or else at least the one it is blamed for.
 
     The instance that stands first in the program counts, unless its members took every decision alike.
@@ -139,15 +139,15 @@ def blame(term: Node, run: Run, options: Options) -> Blame:
     for stuck in ordered[:STUCK_CAP]:
         gates = differing(run, stuck)
         if gates:
-            return _blamed(term, run, options, stuck, gates)
+            return _blamed(term, run, options, stuck, gates, bench or Bench())
     return Blame(None, ordered[0])
 
 
-def _blamed(term: Node, run: Run, options: Options, stuck: Stuck, gates: tuple[Alt | Loop, ...]) -> Blame:
+def _blamed(term: Node, run: Run, options: Options, stuck: Stuck, gates: tuple[Alt | Loop, ...], bench: Bench) -> Blame:
     partial: Blame | None = None
     for node in gates:
         for value in _sides(run, stuck, node):
-            verdict = _forced(term, run, options, node, value)
+            verdict = _forced(term, run, options, (gate_key(node), value), bench)
             if verdict.known and verdict.run is None:
                 return Blame(node, stuck, value, True)
             if partial is None and verdict.run is not None and not _again(stuck, verdict.run):
@@ -161,10 +161,9 @@ def _sides(run: Run, stuck: Stuck, node: Alt | Loop) -> tuple[Any, ...]:
     return tuple(sorted(dict.fromkeys(taken), reverse=True))
 
 
-def _forced(term: Node, run: Run, options: Options, node: Alt | Loop, value: Any) -> Verdict:
-    facts = (*options.forced, (gate_key(node), value))
-    forced = replace(options, forced=facts, run_cap=min(options.run_cap, BLAME_RUNS))
-    return simulate_on(term, run.mesh, forced)
+def _forced(term: Node, run: Run, options: Options, side: tuple[object, Any], bench: Bench) -> Verdict:
+    forced = replace(options, forced=(*options.forced, side), run_cap=min(options.run_cap, BLAME_RUNS))
+    return simulate_on(term, run.mesh, forced, bench)
 
 
 def _again(stuck: Stuck, run: Run) -> bool:
@@ -175,14 +174,14 @@ def _again(stuck: Stuck, run: Run) -> bool:
     )
 
 
-def without_adversaries(fault: Fault, run_cap: int) -> bool:
+def without_adversaries(fault: Fault, run_cap: int, bench: Bench | None = None) -> bool:
     """Say whether a fault is there too if no unknown function of coordinates is chosen against the program."""
     if not any(_free_function(choice.atom) for choice in fault.run.choices):
         return True
     shared = fault.options.shared | _ways_out(fault.run)
     options = replace(fault.options, adversaries=False, run_cap=run_cap, shared=shared)
     try:
-        run = simulate_on(fault.term, fault.run.mesh, options).run
+        run = simulate_on(fault.term, fault.run.mesh, options, bench).run
     except Unresolvable:
         return False
     return run is not None and _again(fault.stuck, run)
@@ -347,6 +346,7 @@ class Judge:
     run_cap: int = RUN_CAP
     cut_short: bool = False
     """Whether the last term has too many parts in parts to be looked through."""
+    bench: Bench = field(default_factory=Bench)
     _copied: int = 0
     _answers: dict[tuple[int, Options, Facts], Verdict] = field(default_factory=dict)
     _balancing: set[object] = field(default_factory=set)
@@ -370,6 +370,7 @@ class Judge:
     def forget(self) -> None:
         """Let go of what was simulated; it is asked for again only while one term is judged."""
         self._answers.clear()
+        self.bench.forget()
 
     def _explained(self, term: Node, fault: Fault) -> bool:
         """Say whether the whole term is safe, or is so on the groups of a fault's part: the part told too little.
@@ -390,7 +391,9 @@ class Judge:
         options = replace(self._options_of(fault.grade), lone=fault.options.lone)
         unjudged = self.unjudged
         try:
-            safe = simulate_on(whole, fault.run.mesh, options).safe and self._verdict(whole, options, ()).safe
+            safe = (
+                simulate_on(whole, fault.run.mesh, options, self.bench).safe and self._verdict(whole, options, ()).safe
+            )
         except Unresolvable:
             safe = False
         self.unjudged = unjudged
@@ -593,7 +596,7 @@ class Judge:
             verdict = self._verdict(term, options, place.sizes)
             if verdict.run is None:
                 return
-            found = blame(term, verdict.run, options)
+            found = blame(term, verdict.run, options, self.bench)
             if not self._is_balanced(found) and self._divided_by(found):
                 fault = self._fault(found, verdict.run, term, context, grade)
                 fault = replace(fault, weak=fault.weak or verdict.doubtful, options=options)
@@ -652,6 +655,6 @@ class Judge:
 
     def _simulated(self, term: Node, options: Options, facts: Facts) -> Verdict:
         try:
-            return simulate(term, self.axes, options, facts)
+            return simulate(term, self.axes, options, facts, self.bench)
         except Unresolvable:
             return Verdict(None, False)

@@ -122,14 +122,14 @@ def alone(runs: list[Run]) -> Run | None:
         if not case.run.fails:
             continue
         for choice in case.run.choices:
-            if _is_lone(choice.atom) and not any(set(item.members) <= set(choice.asked) for item in case.run.stuck):
+            if may_be_lone(choice.atom) and not any(set(item.members) <= set(choice.asked) for item in case.run.stuck):
                 fixed = {choice.key: choice.value}
                 if not any(other.run.safe and other.fits(fixed) for other in cases):
                     return case.run
     return None
 
 
-def _is_lone(atom: Expr) -> bool:
+def may_be_lone(atom: Expr) -> bool:
     """Say whether a fact is unknown, alike for all ranks, and tells nothing of how many there are."""
     if atom.op != "atom" or atom.var or atom.args[1] is not Origin.UNKNOWN or picks(atom):
         return False

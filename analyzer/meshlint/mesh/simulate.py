@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
 
-from meshlint.mesh.choose import Facts, expressions, meshes, parts
+from meshlint.mesh.choose import Facts, meshes
 from meshlint.mesh.contract import alone, decisive, doubtful, quantifier, refuting_run
 from meshlint.mesh.dims import Axes, Mesh
 from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse
-from meshlint.mesh.gate import Expr, Origin, atoms
+from meshlint.mesh.form import TRIP_CAP, Form, channels, form_of
+from meshlint.mesh.gate import Expr, atoms
 from meshlint.mesh.group import Group
 from meshlint.mesh.run import RUN_CAP, Choice, Event, Options, Run, Stuck, Taken, Verdict, gate_key
 from meshlint.mesh.term import (
@@ -31,15 +32,10 @@ from meshlint.mesh.term import (
     Opaque,
     Return,
     Wait,
-    walk,
 )
 from meshlint.records import dataclass
 
 STEP_CAP = 20_000
-TRIP_CAP = 64
-OTHER = "<other>"
-"""A value that is none of those a program compares with."""
-
 SENDS = frozenset({"send", "isend"})
 RECEIVES = frozenset({"recv", "irecv"})
 """Point to point: `root` is the peer's global rank, and a send never blocks."""
@@ -85,89 +81,61 @@ class _Instance:
 
 @dataclass(slots=True)
 class Plan:
-    """A term made ready for many runs on one mesh: layouts, communicators and the values that facts can take."""
+    """A term made ready for many runs on one mesh."""
 
-    term: Node
+    form: Form
     layout: Layout
-    channels: dict[Group, int]
-    domains: dict[int, tuple[Any, ...]]
-    forced: dict[object, Any]
     options: Options
+    forced: dict[int, Any]
+    """The sides and trips that are forced, by the ids of the nodes."""
+
+    @property
+    def term(self) -> Node:
+        """The term."""
+        return self.form.term
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What the runs of a form come to on a mesh; `shown` chooses the run that shows a fault, None where there is none.
+
+    It holds the index of the value of each fact, in the order of deciding. The rest is as in `Verdict`.
+    """
+
+    shown: tuple[int, ...] | None
+    known: bool
+    runs: int
+    doubtful: bool = False
+    lone: bool = False
+
+
+@dataclass(slots=True)
+class Bench:
+    """What simulations share: forms of the terms of one table, by id, layouts of meshes, and what was found so far."""
+
+    forms: dict[int, Form] = field(default_factory=dict)
+    layouts: dict[Mesh, Layout] = field(default_factory=dict)
+    outcomes: dict[tuple[object, ...], _Outcome] = field(default_factory=dict)
+
+    def plan(self, term: Node, mesh: Mesh, options: Options) -> Plan:
+        """Make a term ready to run on a mesh."""
+        form = self.forms.get(term.id)
+        if form is None:
+            form = self.forms[term.id] = form_of(term)
+        layout = self.layouts.get(mesh)
+        if layout is None:
+            layout = self.layouts[mesh] = Layout(mesh)
+        return Plan(form, layout, options, form.forced(options))
+
+    def forget(self) -> None:
+        """Let go of what is asked for again only while one term is judged."""
+        self.forms.clear()
+        self.layouts.clear()
 
 
 def prepare(term: Node, mesh: Mesh, options: Options) -> Plan:
     """Make a term ready to run on `mesh`."""
-    return Plan(term, Layout(mesh), channels(term.groups), domains(term), dict(options.forced), options)
-
-
-def channels(groups: tuple[Group, ...]) -> dict[Group, int]:
-    """Number the communicators: groups of one partition are one, unless all their identities are known and differ."""
-    unknown = {group.partition for group in groups if not group.identity}
-    numbers: dict[object, int] = {}
-    table: dict[Group, int] = {}
-    for group in groups:
-        key = (group.partition, "" if group.partition in unknown else group.identity)
-        table[group] = numbers.setdefault(key, len(numbers))
-    return table
-
-
-def domains(term: Node) -> dict[int, tuple[Any, ...]]:
-    """Give the values that each atom and received value takes: what the program can tell apart."""
-    found = expressions(term)
-    counted, compared, numbers, texts = _uses(term, found)
-    rounds = _rounds(term)
-    table: dict[int, tuple[Any, ...]] = {}
-    for expr in parts(found):
-        if expr.op not in ("atom", "recv"):
-            continue
-        if expr.id in rounds:
-            table[expr.id] = (2, 1)
-        elif expr.id in counted or (expr.op == "atom" and expr.args[2]):
-            table[expr.id] = _count_domain(numbers)
-        elif expr.id in compared:
-            table[expr.id] = (*(texts if expr.op == "recv" else sorted(compared[expr.id], key=repr)), OTHER)
-        else:
-            table[expr.id] = (True, False)
-    return table
-
-
-def _rounds(term: Node) -> set[int]:
-    """Give the unknown counts that do nothing but repeat events: that there may be no round at all explains nothing."""
-    trips = {node.trip.id for node in walk(term) if isinstance(node, Loop) and node.body.groups and _unknown(node.trip)}
-    others = [expr for expr in expressions(term) if expr.id not in trips]
-    return trips - {expr.id for expr in parts(tuple(others))}
-
-
-def _unknown(expr: Expr) -> bool:
-    return expr.op == "atom" and not expr.var and expr.args[1] is Origin.UNKNOWN
-
-
-def _uses(term: Node, found: tuple[Expr, ...]) -> tuple[set[int], dict[int, set[Any]], set[int], tuple[Any, ...]]:
-    counted = {node.trip.id for node in walk(term) if isinstance(node, Loop)}
-    compared: dict[int, set[Any]] = {}
-    numbers: set[int] = set()
-    texts: dict[Any, None] = {}
-    for expr in parts(found):
-        if expr.op in ("<", "<=", "+", "-", "*", "//", "%", "min", "max"):
-            counted |= {arg.id for arg in expr.args}
-        if expr.op not in ("==", "<", "<="):
-            continue
-        for side, other in (expr.args, expr.args[::-1]):
-            if other.op != "lit" or side.op not in ("atom", "recv"):
-                continue
-            literal = other.args[0]
-            if isinstance(literal, int) and not isinstance(literal, bool):
-                counted.add(side.id)
-                numbers.add(literal)
-            else:
-                compared.setdefault(side.id, set()).add(literal)
-                texts[literal] = None
-    return counted, compared, numbers, tuple(texts)
-
-
-def _count_domain(numbers: set[int]) -> tuple[int, ...]:
-    near = {value for number in numbers if 1 < number <= TRIP_CAP for value in (number - 1, number, number + 1)}
-    return tuple(dict.fromkeys((2, 1, 0, *sorted(near)[:3])))
+    return Bench().plan(term, mesh, options)
 
 
 @dataclass(slots=True)
@@ -226,6 +194,11 @@ class _Ending:
         """Whether the run shows a deadlock."""
         return bool(self.stuck) and not self.excluded
 
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """The index of the value of each fact, in order."""
+        return tuple([at for _, at, _ in self.chosen])
+
     def choices(self) -> tuple[Choice, ...]:
         """Give what was chosen, in order."""
         return tuple([Choice(one.atom, one.setting, one.domain[at], _ranks(asked)) for one, at, asked in self.chosen])
@@ -250,11 +223,11 @@ class _Simulation:
     """
 
     plan: Plan
-    prefix: tuple[int, ...] = ()
-    """The index of the value that each fact takes, in the order of deciding; the first value after that."""
+    shown: tuple[int, ...] | None = None
+    """Of a run that is to be shown, the index of the value of each fact, in the order of deciding."""
     made: list[_Decided] = field(default_factory=list)
     marks: list[_Mark | None] = field(default_factory=list)
-    """For each decided fact where to go back to; None for one of the prefix, which stays."""
+    """For each decided fact where to go back to; None for one that has no other value."""
     decided: dict[_Key, _Decided] = field(default_factory=dict)
     instances: dict[tuple[int, tuple[int, ...]], _Instance] = field(default_factory=dict)
     views: list[View] = field(default_factory=list)
@@ -463,12 +436,11 @@ class _Simulation:
 
     def first(self, expr: Expr, key: _Key) -> _Decided:
         """Decide a fact for the coordinates that it is a function of."""
-        place = len(self.made)
-        domain = self.plan.domains.get(expr.id, (True, False))
-        again = place < len(self.prefix)
-        found = self.decided[key] = _Decided(expr, key[1], domain, self.prefix[place] if again else 0)
+        domain, shown = self.plan.form.domains.get(expr.id, (True, False)), self.shown
+        index = 0 if shown is None else shown[len(self.made)]
+        found = self.decided[key] = _Decided(expr, key[1], domain, index)
         self.made.append(found)
-        self.marks.append(None if again or len(domain) == 1 else self.mark())
+        self.marks.append(None if shown is not None or len(domain) == 1 else self.mark())
         return found
 
     def ask(self, key: _Key, rank: int) -> None:
@@ -554,9 +526,7 @@ class _Simulation:
     def chosen(self, node: Alt | Loop, expr: Expr, rank: int) -> Any:
         """Compute a condition or a trip, unless it is forced."""
         forced = self.plan.forced
-        if forced and (key := gate_key(node)) in forced:
-            return forced[key]
-        return evaluate(expr, self.views[rank])
+        return forced[node.id] if node.id in forced else evaluate(expr, self.views[rank])
 
     def issue(self, op: Op, rank: int) -> _Pending | None:
         """Put an operation into the queue of its instance; None for a rank that is no member."""
@@ -573,7 +543,7 @@ class _Simulation:
             self.consulted = {}
             pending.value = (evaluate(op.value, view), tuple(self.consulted))
             self.consulted = None
-        self.join((self.plan.channels[op.group], members), members, pending)
+        self.join((self.plan.form.channels[op.group], members), members, pending)
         return pending
 
     def issue_to_peer(self, op: Op, rank: int) -> _Pending | None:
@@ -583,7 +553,7 @@ class _Simulation:
             return None
         members = (rank, peer) if op.kind in SENDS else (peer, rank)
         pending = _Pending(op, rank, (), None, None)
-        self.join((-1 - self.plan.channels[op.group], members), members, pending)
+        self.join((-1 - self.plan.form.channels[op.group], members), members, pending)
         return None if op.kind in SENDS else pending
 
     def join(self, key: tuple[int, tuple[int, ...]], members: tuple[int, ...], pending: _Pending) -> None:
@@ -729,55 +699,64 @@ def runs_of(plan: Plan) -> Iterator[Run]:
         simulation.end()
 
 
-def _again(plan: Plan, ending: _Ending) -> Run:
-    """Run once more with the choices of a run, to show all of it."""
-    return _Simulation(plan, tuple([at for _, at, _ in ending.chosen])).run()
-
-
-def simulate_on(term: Node, mesh: Mesh, options: Options | None = None) -> Verdict:
+def simulate_on(term: Node, mesh: Mesh, options: Options | None = None, bench: Bench | None = None) -> Verdict:
     """Simulate on one mesh; without a verdict at a bound. Raises Unresolvable where the mesh gives a group no sense."""
-    chosen = options or Options()
-    plan = prepare(term, mesh, chosen)
+    chosen, shared = options or Options(), bench or Bench()
+    plan = shared.plan(term, mesh, chosen)
+    key = (plan.form.key, mesh, *plan.form.asked(chosen))
+    found = shared.outcomes.get(key)
+    if found is None:
+        found = shared.outcomes[key] = _outcome(plan)
+    run = None if found.shown is None else _Simulation(plan, found.shown).run()
+    return Verdict(run, found.known, found.runs, mesh, found.doubtful, found.lone)
+
+
+def _outcome(plan: Plan) -> _Outcome:
     simulation = _Simulation(plan)
     endings: list[_Ending] = []
+    mesh = plan.layout.mesh
     try:
         for ending in simulation.endings():
             endings.append(ending)
-            if ending.fails and decisive(ending.run(mesh), chosen):
-                return Verdict(_again(plan, ending), True, len(endings), mesh)
+            if ending.fails and decisive(ending.run(mesh), plan.options):
+                return _Outcome(ending.indices, True, len(endings))
     except Exhausted:
-        return Verdict(None, False, len(endings), mesh)
+        return _Outcome(None, False, len(endings))
     finally:
         simulation.end()
-    return _judged(plan, endings)
+    return _of_all(endings, mesh, plan.options)
 
 
-def _judged(plan: Plan, endings: list[_Ending]) -> Verdict:
+def _of_all(endings: list[_Ending], mesh: Mesh, options: Options) -> _Outcome:
     """Say what all runs of one mesh come to."""
-    mesh, chosen, count = plan.layout.mesh, plan.options, len(endings)
+    count = len(endings)
     if not any(ending.fails for ending in endings):
-        return Verdict(None, True, count, mesh, chosen.lone)
+        return _Outcome(None, True, count, options.lone)
     runs = [ending.run(mesh) for ending in endings]
-    refuting = refuting_run(runs, chosen)
+    refuting = refuting_run(runs, options)
     if refuting is not None:
-        shown = next(ending for ending, run in zip(endings, runs, strict=True) if run is refuting)
-        return Verdict(_again(plan, shown), True, count, mesh, doubtful(refuting, runs, chosen))
+        return _Outcome(_indices(refuting, runs, endings), True, count, doubtful(refuting, runs, options))
     lone = alone(runs)
-    if lone is None or not chosen.lone:
-        return Verdict(None, True, count, mesh, chosen.lone, lone is not None)
-    shown = next(ending for ending, run in zip(endings, runs, strict=True) if run is lone)
-    return Verdict(_again(plan, shown), True, count, mesh, True, True)
+    shown = _indices(lone, runs, endings) if lone is not None and options.lone else None
+    return _Outcome(shown, True, count, options.lone, lone is not None)
 
 
-def simulate(term: Node, axes: Axes, options: Options | None = None, facts: Facts = ()) -> Verdict:
+def _indices(shown: Run, runs: list[Run], endings: list[_Ending]) -> tuple[int, ...]:
+    return next(ending for ending, run in zip(endings, runs, strict=True) if run is shown).indices
+
+
+def simulate(
+    term: Node, axes: Axes, options: Options | None = None, facts: Facts = (), bench: Bench | None = None
+) -> Verdict:
     """Simulate on the smallest feasible meshes: the first fault counts; known only if every mesh could be judged.
 
     `facts` are tests of sizes that hold (or not) where the term stands.
     """
     known, runs, last, lone = True, 0, None, False
+    shared = bench or Bench()
     for mesh in meshes(term, axes, facts):
         try:
-            verdict = simulate_on(term, mesh, options)
+            verdict = simulate_on(term, mesh, options, shared)
         except Unresolvable:
             continue
         known, runs, last, lone = known and verdict.known, runs + verdict.runs, mesh, lone or verdict.lone

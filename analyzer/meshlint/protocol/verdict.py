@@ -537,7 +537,9 @@ class Verdicts:
             return True
         if any(_opaque(gate) for gate in (node, *differing(found.fault.run, found.fault.stuck))):
             return False
-        if not without_adversaries(found.fault, RUNS_OF_DOUBT) or self._out_of_sight(node, found.fault):
+        if not without_adversaries(found.fault, RUNS_OF_DOUBT, self.judge.bench) or self._out_of_sight(
+            node, found.fault
+        ):
             return False
         if len(node.gate.site.frames()) > 1 or self._elsewhere(found.root, node.gate.site.span):
             return not (found.fault.weak and self._silent_itself(node.gate.site.span))
