@@ -12,7 +12,7 @@ from dataclasses import field
 
 from meshlint.mesh.gate import Expr
 from meshlint.mesh.group import Group
-from meshlint.mesh.term import Alt, Break, Exit, Loop, Nil, Node, Op, Opaque, Return, Terms, Wait, children
+from meshlint.mesh.term import Alt, Break, Exit, Loop, Nil, Node, Op, Opaque, Return, Terms, Wait
 from meshlint.records import dataclass
 
 
@@ -25,7 +25,7 @@ def cut(terms: Terms, term: Node, at: Node | None) -> Node:
     if known is None:
         kept = _Kept(terms, at.shape, _always, True)
         known = terms.cuts[key] = kept.of(term)
-        terms.copied[key] = len(kept.done)
+        terms.copied[key] = kept.size
     terms.work += terms.copied[key]
     return known
 
@@ -39,7 +39,7 @@ def project(terms: Terms, term: Node, keep: Callable[[Group], bool], *, waits: b
     """Give `term` with the events of some groups only; branches without events vanish, and waits unless asked for."""
     kept = _Kept(terms, -1, keep, waits)
     made = kept.of(term)
-    terms.work += len(kept.done)
+    terms.work += kept.size
     return made
 
 
@@ -75,53 +75,91 @@ def _always(group: Group) -> bool:
 
 @dataclass(slots=True)
 class _Kept:
-    """A copy of a term that ends at one shape, not looked for inside loops, and holds the events of some groups."""
+    """A copy of a term that ends at one shape, not looked for inside loops, and holds the events of some groups.
+
+    What a node needs of those that follow it decides its copy: where these stay what they are, so does the node.
+    """
 
     terms: Terms
     end: int
     keep: Callable[[Group], bool]
     waits: bool
-    done: dict[tuple[int, bool], Node] = field(default_factory=dict)
+    outside: dict[int, Node] = field(default_factory=dict)
+    """The copy of each node, by its id."""
+    inside: dict[int, Node] = field(default_factory=dict)
+    """The same, of nodes inside of loop bodies."""
+
+    @property
+    def size(self) -> int:
+        """How many nodes were gone through."""
+        return len(self.outside) + len(self.inside)
 
     def of(self, term: Node) -> Node:
         """Copy, what follows first."""
-        done, end = self.done, self.end
-        stack = [(term, False)]
+        stack: list[tuple[Node, bool]] = [(term, False)]
         while stack:
             node, inside = stack[-1]
-            key = (node.id, inside)
-            if key in done:
+            done = self.inside if inside else self.outside
+            if node.id in done:
                 stack.pop()
                 continue
-            if not inside and node.shape == end:
+            if not inside and node.shape == self.end:
+                done[node.id] = self.terms.nil
                 stack.pop()
-                done[key] = self.terms.nil
                 continue
-            if isinstance(node, Loop):
-                ways = [(node.body, True), (node.rest, inside), (node.after_return, inside)]
-            else:
-                ways = [(child, inside) for child in children(node)]
-            missing = [way for way in ways if (way[0].id, way[1]) not in done]
-            if missing:
-                stack += missing
-                continue
-            stack.pop()
-            done[key] = self._copied(node, [done[child.id, deeper] for child, deeper in ways])
-        return done[term.id, False]
+            made = self.copied(node, inside, done, stack)
+            if made is not None:
+                done[node.id] = made
+                stack.pop()
+        return self.outside[term.id]
 
-    def _copied(self, node: Node, parts: list[Node]) -> Node:
+    def copied(self, node: Node, inside: bool, done: dict[int, Node], stack: list[tuple[Node, bool]]) -> Node | None:
+        """Copy one node if what follows is copied; put that on the stack where it is not."""
         terms = self.terms
-        if isinstance(node, Op):
-            return terms.moved(node, parts[0], node.site) if self.keep(node.group) else parts[0]
-        if isinstance(node, Wait):
-            return terms.wait(node.handle, parts[0], node.site) if self.waits else parts[0]
-        if isinstance(node, Opaque):
-            return terms.opaque(node.over, parts[0], node.site)
+        if isinstance(node, (Op, Wait, Opaque)):
+            rest = done.get(node.rest.id)
+            if rest is None:
+                stack.append((node.rest, inside))
+                return None
+            return self.event(node, rest)
         if isinstance(node, Alt):
-            return terms.alt(node.condition, parts[0], parts[1], node.gate)
+            then, otherwise = done.get(node.then.id), done.get(node.otherwise.id)
+            if then is None:
+                stack.append((node.then, inside))
+            if otherwise is None:
+                stack.append((node.otherwise, inside))
+            if then is None or otherwise is None:
+                return None
+            if then is node.then and otherwise is node.otherwise:
+                return node
+            return terms.alt(node.condition, then, otherwise, node.gate)
         if isinstance(node, Loop):
-            return terms.loop(node.trip, parts[0], parts[1], node.gate, parts[2])
+            return self.loop(node, inside, done, stack)
         return node
+
+    def event(self, node: Op | Wait | Opaque, rest: Node) -> Node:
+        """Copy what only one node follows."""
+        same = rest is node.rest
+        if isinstance(node, Op):
+            if not self.keep(node.group):
+                return rest
+            return node if same else self.terms.moved(node, rest, node.site)
+        if isinstance(node, Wait):
+            if not self.waits:
+                return rest
+            return node if same else self.terms.wait(node.handle, rest, node.site)
+        return node if same else self.terms.opaque(node.over, rest, node.site)
+
+    def loop(self, node: Loop, inside: bool, done: dict[int, Node], stack: list[tuple[Node, bool]]) -> Node | None:
+        """Copy a loop, or put on the stack what it lacks."""
+        body, rest, after = self.inside.get(node.body.id), done.get(node.rest.id), done.get(node.after_return.id)
+        if body is not None and rest is not None and after is not None:
+            if body is node.body and rest is node.rest and after is node.after_return:
+                return node
+            return self.terms.loop(node.trip, body, rest, node.gate, after)
+        ways = ((node.body, True, body), (node.rest, inside, rest), (node.after_return, inside, after))
+        stack += [(way, deeper) for way, deeper, made in ways if made is None]
+        return None
 
 
 def condition_of(node: Alt | Loop) -> Expr:
