@@ -41,10 +41,12 @@ class Site:
         """Say whether another is the same place, reached by the same calls."""
         if not isinstance(other, Site):
             return NotImplemented
+        if hash(self) != hash(other):  # which leaves the hash in all of both chains
+            return False
         one: Site | None = self
         two: Site | None = other
         while one is not two:
-            if one is None or two is None or hash(one) != hash(two) or one.label != two.label or one.span != two.span:
+            if one is None or two is None or one._hash != two._hash or one.span != two.span or one.label != two.label:
                 return False
             one, two = one.via, two.via
         return True
@@ -229,11 +231,17 @@ def walk(term: Node) -> Iterator[Node]:
     stack = [term]
     while stack:
         node = stack.pop()
-        if node.id in seen:
-            continue
-        seen.add(node.id)
-        yield node
-        stack += reversed(children(node))
+        while node.id not in seen:
+            seen.add(node.id)
+            yield node
+            if isinstance(node, (Op, Wait, Opaque)):
+                node = node.rest
+            elif isinstance(node, Alt):
+                stack.append(node.otherwise)
+                node = node.then
+            elif isinstance(node, Loop):
+                stack += (node.after_return, node.rest)
+                node = node.body
 
 
 def count(term: Node) -> int:
@@ -557,64 +565,87 @@ class _Copy:
     group: Callable[[Group], Group]
     stop: Node | None = None
     leave: Node | None = None
-    done: dict[tuple[int, bool], Node] = field(default_factory=dict)
+    outside: dict[int, Node] = field(default_factory=dict)
+    """The copy of each node, by its id."""
+    inside: dict[int, Node] = field(default_factory=dict)
+    """The same, of nodes inside of loop bodies."""
     sites: dict[int, Site] = field(default_factory=dict)
     """Places as reached through the call, by the identity of the place, which the copied term keeps alive."""
 
     def of(self, term: Node, inside: bool = False) -> Node:
         """Copy without recursion in the length of the term: what follows is copied first."""
-        done = self.done
-        stack = [(term, inside)]
+        stack: list[tuple[Node, bool]] = [(term, inside)]
         while stack:
             node, body = stack[-1]
-            key = (node.id, body)
-            if key in done:
-                stack.pop()
-                continue
-            if isinstance(node, Loop):
-                ways = [(node.body, True), (node.rest, body), (node.after_return, body)]
-            else:
-                ways = [(child, body) for child in children(node)]
-            missing = [way for way in ways if (way[0].id, way[1]) not in done]
-            if missing:
-                stack += missing
-                continue
+            done = self.inside if body else self.outside
+            if node.id not in done:
+                made = self._made(node, body, done, stack)
+                if made is None:
+                    continue
+                done[node.id] = made
             stack.pop()
-            done[key] = self._copied(node, body)
-        return done[term.id, inside]
+        return (self.inside if inside else self.outside)[term.id]
 
-    def _copied(self, node: Node, body: bool) -> Node:
+    def _made(self, node: Node, body: bool, done: dict[int, Node], stack: list[tuple[Node, bool]]) -> Node | None:
+        """Copy one node if what follows is copied; put that on the stack where it is not."""
+        if isinstance(node, (Op, Wait, Opaque)):
+            if node.rest.id not in done:
+                stack.append((node.rest, body))
+                return None
+        elif isinstance(node, Alt):
+            known = len(stack)
+            if node.then.id not in done:
+                stack.append((node.then, body))
+            if node.otherwise.id not in done:
+                stack.append((node.otherwise, body))
+            if len(stack) > known:
+                return None
+        elif isinstance(node, Loop):
+            known = len(stack)
+            if node.body.id not in self.inside:
+                stack.append((node.body, True))
+            if node.rest.id not in done:
+                stack.append((node.rest, body))
+            if node.after_return.id not in done:
+                stack.append((node.after_return, body))
+            if len(stack) > known:
+                return None
+        return self._copied(node, body, done)
+
+    def _copied(self, node: Node, body: bool, done: dict[int, Node]) -> Node:
         terms = self.terms
+        if isinstance(node, Op):
+            return self._op(node, done[node.rest.id])
+        if isinstance(node, Alt):
+            then, otherwise = done[node.then.id], done[node.otherwise.id]
+            return terms.alt(self.expr(node.condition), then, otherwise, self._gate(node.gate))
+        if isinstance(node, Loop):
+            parts = self.inside[node.body.id], done[node.rest.id], self._gate(node.gate)
+            return terms.loop(self.expr(node.trip), *parts, done[node.after_return.id])
+        if isinstance(node, Wait):
+            return terms.wait(node.handle, done[node.rest.id], self._site(node.site))
+        if isinstance(node, Opaque):
+            over = None if node.over is None else tuple(self.group(group) for group in node.over)
+            return terms.opaque(over, done[node.rest.id], self._site(node.site))
+        return self._end(node, body)
+
+    def _end(self, node: Node, body: bool) -> Node:
         if isinstance(node, Nil):
             return node if body else self.rest
         if isinstance(node, Break):
             return node if body or self.stop is None else self.stop
         if isinstance(node, Return):
             return node if body or self.leave is None else self.leave
-        if isinstance(node, Exit):
-            return terms.exit(self._site(node.site))
-        if isinstance(node, Op):
-            return self._op(node, body)
-        if isinstance(node, Wait):
-            return terms.wait(node.handle, self.done[node.rest.id, body], self._site(node.site))
-        if isinstance(node, Opaque):
-            over = None if node.over is None else tuple(self.group(group) for group in node.over)
-            return terms.opaque(over, self.done[node.rest.id, body], self._site(node.site))
-        if isinstance(node, Alt):
-            then, otherwise = self.done[node.then.id, body], self.done[node.otherwise.id, body]
-            return terms.alt(self.expr(node.condition), then, otherwise, self._gate(node.gate))
-        if isinstance(node, Loop):
-            parts = self.done[node.body.id, True], self.done[node.rest.id, body], self._gate(node.gate)
-            return terms.loop(self.expr(node.trip), *parts, self.done[node.after_return.id, body])
-        return node
+        return self.terms.exit(self._site(node.site)) if isinstance(node, Exit) else node
 
-    def _op(self, node: Op, body: bool) -> Node:
+    def _op(self, node: Op, rest: Node) -> Node:
+        site = self._site(node.site)
         if self.expr is _same_expr and self.group is _same_group:
-            return self.terms.moved(node, self.done[node.rest.id, body], self._site(node.site))
+            return self.terms.moved(node, rest, site)
         root = None if node.root is None else self.expr(node.root)
         value = None if node.value is None else self.expr(node.value)
         agree = tuple(self.expr(item) for item in node.agree)
-        rest, site, group = self.done[node.rest.id, body], self._site(node.site), self.group(node.group)
+        group = self.group(node.group)
         return self.terms.again(node, rest, site, group=group, root=root, value=value, agree=agree)
 
     def _site(self, site: Site) -> Site:
@@ -654,6 +685,8 @@ def _head(
 
 def _joined(groups: tuple[Group, ...], below: tuple[Node, ...]) -> tuple[Group, ...]:
     first = below[0].groups if below else ()
+    if len(below) == 1 and len(groups) < 2 and (not groups or groups[0] in first):
+        return first
     if all(node.groups is first or not node.groups for node in below) and all(group in first for group in groups):
         return first
     found = dict.fromkeys((*groups, *(group for node in below for group in node.groups)))
