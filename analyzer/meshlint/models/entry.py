@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
+from meshlint.mesh.dims import STANDARD
 from meshlint.records import dataclass
 
 Kind = Literal[
@@ -104,21 +105,70 @@ _FIELDS = {
 }  # fmt: skip
 
 
+_PAIRS = ("group", "root", "payload")
+"""Fields that hold the position of an argument, -1 for none, and its keyword."""
+
+_PLACES = ("first", "last", "argument", "receiver")
+
+_OF_RANKS = frozenset(("op", "rank", "size", "group", "first", "last", "member", "source", "ranks", "gate-decorator"))
+"""Kinds that say nothing without the ranks that they speak of."""
+
+
 def _from_row(row: Mapping[str, Any]) -> Entry:
     unknown = sorted(set(row) - set(_FIELDS))
     if unknown:
         raise ModelError(f"a model has no field {unknown[0]!r}; it has {', '.join(_FIELDS)}")
-    if not isinstance(row.get("names"), list) or not row["names"] or row.get("kind") not in get_args(Kind):
+    names = row.get("names")
+    if not isinstance(names, list) or not names or row.get("kind") not in get_args(Kind):
         raise ModelError(f"a model needs `names`, a list, and `kind`, one of {', '.join(get_args(Kind))}")
-    values: dict[str, Any] = {"source": "user settings"}
-    for name, value in row.items():
-        wanted = _FIELDS[name]
-        if wanted is tuple:
-            if not isinstance(value, list):
-                raise ModelError(f"the model of {row['names'][0]!r}: {name} must be a list")
-            values[name] = tuple(value)
-        elif isinstance(value, wanted):
-            values[name] = value
-        else:
-            raise ModelError(f"the model of {row['names'][0]!r}: {name} must be {wanted.__name__}")
+    wrong = [name for name in names if not isinstance(name, str) or not _dotted(name)]
+    if wrong:
+        raise ModelError(f"a model's name is that of a function, with or without its module, and not {wrong[0]!r}")
+    values = {"source": "user settings", **{name: _value(names[0], name, value) for name, value in row.items()}}
+    if row["kind"] in _OF_RANKS and not values.get("dims") and "group" not in values:
+        raise ModelError(
+            f'the model of {names[0]!r}: {row["kind"]} needs `dims`, such as ["world"] or ["dp"], or `group`, the '
+            f"position and keyword of the argument that is the group"
+        )
+    if row["kind"] == "op":
+        values = {"op": names[0].rpartition(".")[2], **values}
     return Entry(**values)
+
+
+def _dotted(name: str) -> bool:
+    return all(part.isidentifier() for part in name.split("."))
+
+
+def _value(model: str, name: str, value: Any) -> Any:
+    """Read one field of a model."""
+    head, wanted = f"the model of {model!r}: {name}", _FIELDS[name]
+    if name in _PAIRS:
+        if not isinstance(value, list) or [type(part) for part in value] != [int, str]:
+            raise ModelError(f'{head} must be the position and the keyword of an argument, such as [1, "group"]')
+        return tuple(value)
+    if wanted is tuple:
+        if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
+            raise ModelError(f"{head} must be a list of names")
+        if name == "dims":
+            _known_dims(head, value)
+        return tuple(value)
+    if not isinstance(value, wanted):
+        raise ModelError(f"{head} must be {_TYPES[wanted]}")
+    allowed = {"effect": get_args(Effect), "place": _PLACES}.get(name)
+    if allowed is not None and value not in allowed:
+        raise ModelError(f"{head} must be one of {', '.join(allowed)}")
+    return value
+
+
+_TYPES = {str: "text", bool: "true or false"}
+
+
+def _known_dims(head: str, dims: list[str]) -> None:
+    for name in dims:
+        try:
+            STANDARD.mask(name)
+        except KeyError:
+            parents = [parent for parent, _ in STANDARD.children]
+            leaves = [leaf for leaf in STANDARD.leaves if not leaf.startswith("?")]
+            known = ", ".join(("world", *sorted({*parents, *leaves})))
+            raise ModelError(f"{head} has no {name!r}; there are {known}") from None

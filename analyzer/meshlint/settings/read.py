@@ -262,7 +262,7 @@ KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "preview": ("whether rules in preview are judged too", _bool),
     "cache-dir": ("where results are kept between runs", _folder),
     "baseline": ("a baseline, whose findings are not told, as with --baseline", _file),
-    "models": ("an array of tables that describe functions of your own code", _tables),
+    "models": ("an array of tables that describe functions of your own code: docs/settings.md, at its end", _tables),
 }
 """Each key: what it says, and its reader, which raises ValueError with what it wants."""
 
