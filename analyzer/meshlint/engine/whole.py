@@ -210,7 +210,8 @@ def report_of(scope: Scope, context: Context, options: Options, rules: RuleSet, 
     judged = [*found, *outcome.program, *problem_findings(context.problems, scope.named, rules)]
     judged = [suppressions.apply(one) for one in judged]
     complete = not rules.narrowed and not scope.named and scope.asked == scope.files
-    read = sorted({path for one in outcome.judgements for path in one.reads} & set(scope.asked))
+    touched = {path for one in outcome.judgements for path in one.reads} | suppressions.files.keys()
+    read = sorted(touched & set(scope.asked))
     judged += house_findings(suppressions, read, outcome.judgements, complete)
     kept = _kept(judged, scope, options, rules)
     findings = _settled(merge(kept), context, options, outcome)
