@@ -30,6 +30,12 @@ def _gates_that_leave(count: int = 600) -> str:
     return f"{HEAD}def f(x):\n" + "".join(lines)
 
 
+def _gates_of_parameters(count: int = 3000) -> str:
+    given = ", ".join(f"a{i}=None" for i in range(count))
+    gates = "".join(f"    if a{i} is not None:\n        dist.all_reduce(a{i})\n" for i in range(count))
+    return f"{HEAD}def f({given}):\n{gates}"
+
+
 PROGRAMS = {
     "a tuple of itself": _doubled("(0,)", "(t, t)"),
     "a list and itself": _doubled("[0]", "t + t"),
@@ -41,6 +47,9 @@ PROGRAMS = {
     "a long list": f"{HEAD}def f(x):\n    t = dist.get_rank() in [{', '.join(map(str, range(2_000)))}]\n{LAST}",
     "a long file": f"{HEAD}def f(x):\n" + "    x\n" * (MAX_TEXT // 6),
     "gates that leave": _gates_that_leave(),
+    "a gate for each of many parameters": _gates_of_parameters(),
+    "a long list of numbers": f"{HEAD}x = [{'1,' * 500_000}]\n",
+    "names that no text can hold": f"{HEAD}def f(x, g):\n    t = dist.get_rank(getattr(g, '\\ud800'))\n{LAST}",
 }
 
 
@@ -54,6 +63,16 @@ def test_a_long_file_is_told() -> None:
     program = Program(("big.py",), facts_of({"big.py": PROGRAMS["a long file"]}.items()))
     assert program.faults() == ()
     assert "at most 1,048,576 are followed" in "\n".join(program.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "note"),
+    [("a long list of numbers", "words and signs"), ("a gate for each of many parameters", "calls too much")],
+)
+def test_what_is_too_much_is_told(name: str, note: str) -> None:
+    program = Program(("big.py",), facts_of({"big.py": PROGRAMS[name]}.items()))
+    assert [fault.code for fault in program.faults()] == []
+    assert note in "\n".join(program.notes)
 
 
 @pytest.mark.parametrize("ranks", ["[0] + [1, 2]", "[0, *[1, 2]]", "[0, 1, 2]"])

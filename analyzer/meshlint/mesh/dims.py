@@ -142,7 +142,7 @@ STANDARD = Axes(
 
 def leaf_of(name: str) -> int:
     """Give the mask of the leaf for an unknown group, by what tells the group from others: alike in every process."""
-    return 1 << _APART[crc32(name.encode()) % len(_APART)]
+    return 1 << _APART[crc32(name.encode("utf-8", "surrogatepass")) % len(_APART)]
 
 
 @dataclass(frozen=True, slots=True)

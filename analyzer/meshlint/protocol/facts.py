@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import ast
 import marshal
+import re
 import sys
 import warnings
 from collections.abc import Iterable
@@ -47,7 +48,10 @@ from meshlint.room import room
 Node = tuple[Any, ...]
 
 MAX_TEXT = 1 << 20
-"""Characters of the longest file that is followed: its tree takes up to 400 bytes for each."""
+"""Characters of the longest file that is followed."""
+
+MAX_PIECES = 400_000
+"""Words and signs of the longest file that is followed: its tree takes up to 700 bytes for each."""
 
 PARSED = 1000
 """Calls inside of one another in which a file is parsed and lowered: more than `MAX_DEPTH` needs."""
@@ -58,6 +62,8 @@ MAX_DEPTH = 64
 COLLECTIVE, RANK, GROUP, RAISE, YIELD = 1, 2, 4, 8, 16
 
 X: Node = ("X",)
+
+_PIECE = re.compile(r"\w+|[^\w\s]")
 
 Import = tuple[str, str, str, int]
 """(name, module, attribute or '', level of a relative import)."""
@@ -264,6 +270,8 @@ def read(path: str, text: str) -> FileFacts:
     """Read one file. A file that cannot be parsed, or is too long, gives facts with a `note` and nothing else."""
     if len(text) > MAX_TEXT:
         return _nothing(path, f"line 1: it has {len(text):,} characters; at most {MAX_TEXT:,} are followed")
+    if len(text) > MAX_PIECES and (pieces := sum(1 for _ in _PIECE.finditer(text))) > MAX_PIECES:
+        return _nothing(path, f"line 1: it has {pieces:,} words and signs; at most {MAX_PIECES:,} are followed")
     try:
         with warnings.catch_warnings(), room(PARSED):
             warnings.simplefilter("ignore")

@@ -117,6 +117,7 @@ def branch(
         return walker.block(then if condition.args[0] else otherwise)
     frame = walker.frame
     outer, before = frame.items, frame.env
+    walker.engine.weigh(len(before))
     first: list[Item] = []
     frame.items, frame.env = first, dict(before)
     frame.conditions.append(condition)

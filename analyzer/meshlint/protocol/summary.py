@@ -54,6 +54,8 @@ MAX_STEPS = 40_000
 """Statements walked for one root, calls included; as many for all roots of one file together."""
 MAX_PLACED = 80_000
 """Nodes of callees put into their callers, likewise."""
+MANY_NAMES = 200
+"""Names of a function beyond which each of its branches counts as work for them."""
 MANY_PARAMETERS = 64
 """Parameters of a function beyond which they count as work."""
 SMALL = 3
@@ -169,6 +171,11 @@ class Engine:
         self.steps += 1
         if self.steps > MAX_STEPS:
             raise Exhausted
+
+    def weigh(self, names: int) -> None:
+        """Count the names, beyond those that a function of a person has, that a branch copies, refines and joins."""
+        if names > MANY_NAMES:
+            self.steps += names // 32
 
     def _charge(self, parameters: int) -> None:
         """Count parameters beyond those that people write, four for a statement."""
