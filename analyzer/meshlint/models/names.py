@@ -26,6 +26,15 @@ MESH_DIMS: tuple[tuple[str, tuple[str, ...]], ...] = (
 GLOBAL_RANK = ("rank", "global_rank", "world_rank", "process_index", "global_rank_id")
 LOCAL_RANK = ("local_rank", "local_process_index")
 
+_OF_MATRICES = ("lora", "dora", "adapter", "peft", "galore", "svd", "low_rank", "lowrank", "powersgd")
+
+
+def of_a_matrix(text: str) -> bool:
+    """Say whether the words around a `rank` speak of matrices of low rank: it counts their columns, not processes."""
+    bare = text.lower()
+    return any(word in bare for word in _OF_MATRICES)
+
+
 ENVIRON: tuple[tuple[str, str], ...] = (
     ("RANK", "rank"), ("WORLD_SIZE", "size"), ("LOCAL_RANK", "local"),
     ("SLURM_PROCID", "rank"), ("SLURM_NTASKS", "size"), ("SLURM_LOCALID", "local"),

@@ -850,14 +850,17 @@ class Engine:
         known = self._parameters.get(asked)
         if known is None:
             plain = None if annotation is None else class_node(annotation)
-            value = self._parameter(path, f"{definition.qualname}:{name}", name, plain)
+            counts = any(param.name == name and _counts(param.default) for param in definition.params)
+            value = self._parameter(path, f"{definition.qualname}:{name}", name, plain, counts)
             known = self._parameters[asked] = plain, value
         elif known[0] is not None:
             self.linker.note("chain", path, known[0])
         return known[1].again()
 
-    def _parameter(self, path: str, key: str, name: str, annotation: Node | None) -> V:
+    def _parameter(self, path: str, key: str, name: str, annotation: Node | None, counts: bool) -> V:
         made = None if annotation is None else self.annotated(path, annotation, key, name)
+        if made is None and counts:
+            return self.domain.unknown(key, text=name)
         return self.domain.by_name(name, key, name) if made is None else made
 
     def annotated(self, path: str, annotation: Node, key: str, text: str) -> V | None:
@@ -1081,6 +1084,11 @@ class Engine:
         found: list[Node] = []
         _assigned(definition.body, name, found)
         return found[:4]
+
+
+def _counts(default: Node | None) -> bool:
+    """Say whether a default is a number that no process has for its place where nobody says it: `rank=8` is a size."""
+    return default is not None and default[0] == "C" and type(default[1]) is int and default[1] > 1
 
 
 class Exhausted(Exception):  # noqa: N818 - a bound, not an error

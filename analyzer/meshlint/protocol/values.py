@@ -393,7 +393,7 @@ class Domain:
                 return self.of(self.values.extent(self.mask(dims)), text=text)
         if last in known.WORLD_SIZE:
             return self.of(self.values.world(), text=text)
-        if last in known.GLOBAL_RANK:
+        if last in known.GLOBAL_RANK and not known.of_a_matrix(text):
             return self.of(self.values.coord(ALL, weak=True), text=text)
         if last in known.LOCAL_RANK:
             return self.of(self.values.coord(ALL, weak=True), text=text)
@@ -422,7 +422,7 @@ class Domain:
         values = self.values
         if bare in known.CONFIG:
             return V(values.atom(bare, Origin.CONFIG), Config(bare), values.lit(False), text=text or name)
-        if bare in known.GLOBAL_RANK:
+        if bare in known.GLOBAL_RANK and not known.of_a_matrix(f"{key} {text}"):
             return self.of(values.coord(ALL, weak=True), text=text)
         if bare in known.LOCAL_RANK:
             return self.of(values.coord(ALL, weak=True), text=text)
