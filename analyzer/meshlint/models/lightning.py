@@ -8,7 +8,7 @@ _SRC = "pytorch-lightning 2.5, src/lightning/pytorch/strategies/strategy.py"
 _RANK = "pytorch-lightning 2.5, src/lightning/fabric/utilities/rank_zero.py"
 
 _STRATEGY = under(
-    ("strategy", "fabric", "training_type_plugin"),
+    ("strategy", "fabric", "training_type_plugin", "Fabric", "Fabric()"),
     (
         Entry(("is_global_zero",), "first", _SRC, dims=("world",), attribute=True),
         Entry(("global_rank",), "rank", _SRC, dims=("world",), attribute=True),
