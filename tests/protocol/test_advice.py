@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from meshlint.protocol.program import Program, facts_of
 from meshlint.protocol.verdict import CodeFault
+
+PROGRAMS = [
+    path
+    for code in ("COL", "GRP", "PKD001", "PKD007")
+    for path in sorted((Path(__file__).parents[2] / "fixtures").glob(f"{code}*/bad/*.py"))
+]
 
 HEAD = "import os\n\nimport torch.distributed as dist\n\n\n"
 
@@ -52,6 +60,8 @@ def test_a_gate_on_ranks_divides_them() -> None:
             "both sides of line 7",
         ),
         ("COL004", "for _ in range(dist.get_rank()):\n    dist.barrier()", "Agree on the rounds"),
+        ("GRP002", "dist.init_process_group(rank=int(os.environ['LOCAL_RANK']), world_size=8)", "Give RANK"),
+        ("GRP002", "dist.broadcast(x, 0, group=x.tp_group)", "get_global_rank"),
         ("GRP001", "if dist.get_rank() == 0:\n    dist.new_group([0, 1])", "on every rank of the job"),
     ],
 )
@@ -72,3 +82,9 @@ def test_a_forgotten_group_that_all_ranks_reach_is_wrong() -> None:
     text = f"{HEAD}def f(x, cp_group):\n    dist.barrier(cp_group)\n    dist.all_reduce(x)\n"
     (fault,) = Program(("a.py",), facts_of({"a.py": text}.items())).faults()
     assert (fault.code, fault.outcome.value) == ("GRP003", "wrong")
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=[f"{path.parent.parent.name}-{path.stem}" for path in PROGRAMS])
+def test_every_fault_comes_with_advice(path: Path) -> None:
+    program = Program((path.name,), facts_of({path.name: path.read_text()}.items()))
+    assert [fault.message for fault in program.faults() if not fault.fix] == []

@@ -19,7 +19,9 @@ def advice(code: str, group: str, line: int) -> str:
         case "COL002":
             return f"Make the calls that follow before some ranks leave, or let {ranks} leave together."
         case "COL003":
-            return f"Let both sides of line {line} make the same calls on the group, in the same order." if line else ""
+            if not line:
+                return f"Let {ranks} give the call as many elements and the same arguments; agree on them first."
+            return f"Let both sides of line {line} make the same calls on the group, in the same order."
         case "COL004":
             return f"Agree on the rounds first (an all_reduce with MAX), so that {ranks} make as many of them."
         case "COL005":
@@ -31,6 +33,15 @@ def advice(code: str, group: str, line: int) -> str:
             return f"Let one rank decide and broadcast it, or reduce it over the group, before {ranks} branch on it."
         case "GRP001":
             return "Make it on every rank of the job, with the same list and in the same order; gate only its use."
+        case "GRP002":
+            return (
+                "Give the rank of a member in the whole job (`torch.distributed.get_global_rank(group, 0)` for the "
+                "first), or its place in the group as `group_src` or `group_dst`."
+            )
+        case "GRP004":
+            return f"Ask for the {group} group itself: its members, or its size."
+        case "PKD007":
+            return "Let the rank that sends and those that receive make the same calls on every stage, in one order."
     return ""
 
 

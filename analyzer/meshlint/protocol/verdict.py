@@ -606,6 +606,7 @@ class Verdicts:
                     "GRP004", Severity.WARNING, Confidence.MEDIUM, Outcome.WRONG, site.span, message, related,
                     f"{name}|{group}|{guard.op.kind}", name,
                     arms.size_of_another(guard.node.gate.site.span, test, group, arms.Step(guard.op.kind, site.span)),
+                    advice("GRP004", group, 0),
                 )  # fmt: skip
                 yield Standing((site.span, "GRP004"), (1, root.path, root.index), fault)
 
@@ -632,7 +633,17 @@ class Verdicts:
         span = Span(root.path, found.line, 1)
         grade = (Severity.WARNING, Confidence.MEDIUM, Outcome.WRONG)
         shown = arms.unfilled(found.keys, found.stage, found.served, span)
-        fault = CodeFault("COL003", *grade, span, message, (), f"{name}|{','.join(found.keys)}{UNFILLED}", name, shown)
+        fault = CodeFault(
+            "COL003",
+            *grade,
+            span,
+            message,
+            (),
+            f"{name}|{','.join(found.keys)}{UNFILLED}",
+            name,
+            shown,
+            f"Send {keys} on the {found.stage} stage too, or return None there on all ranks.",
+        )
         return Standing((span, "unfilled"), (1, root.path, root.index), fault)
 
     def _stranded(self, roots: list[Root]) -> Iterator[Standing]:
@@ -656,7 +667,17 @@ class Verdicts:
         grade = (Severity.INFO, Confidence.MEDIUM, Outcome.HANG)
         loop, call = Span(root.path, found.loop, 1), arms.Step(op.kind, _frame(op))
         shown = arms.without_name(found.name, loop, span, call)
-        fault = CodeFault("COL005", *grade, span, message, related, f"{name}|{found.name}|unset", name, shown)
+        fault = CodeFault(
+            "COL005",
+            *grade,
+            span,
+            message,
+            related,
+            f"{name}|{found.name}|unset",
+            name,
+            shown,
+            f"Set `{found.name}` before the loop, to the same value on all ranks.",
+        )
         return Standing((span, f"unset {found.name}"), (1, root.path, root.index), fault)
 
     def _turns(self, roots: list[Root]) -> Iterator[Standing]:
@@ -681,7 +702,17 @@ class Verdicts:
         grade = (Severity.WARNING if chosen else Severity.INFO, Confidence.MEDIUM, Outcome.HANG)
         related = (Related(node.gate.site.span, "the loop"),)
         shown = arms.out_of_turn(node.gate.site.span, arms.Step(op.kind, site.span), chosen)
-        fault = CodeFault("COL004", *grade, site.span, message, related, f"{name}|order|{op.kind}", name, shown)
+        fault = CodeFault(
+            "COL004",
+            *grade,
+            site.span,
+            message,
+            related,
+            f"{name}|order|{op.kind}",
+            name,
+            shown,
+            "Go through the elements in one order on all ranks: that of the parameters, or sorted by name.",
+        )
         return Standing((site.span, "COL004 order"), (1, root.path, root.index), fault)
 
     def _stages(self, roots: list[Root], early: set[tuple[object, ...]]) -> Iterator[Standing]:
@@ -731,6 +762,7 @@ class Verdicts:
         fault = CodeFault(
             "PKD001", Severity.ERROR, Confidence.HIGH, Outcome.WRONG, span, message, (),
             f"{name}|{','.join(found.keys)}|early", name, arms.early_none(found.keys, span),
+            f"Return {keys} on these stages too; they need no tokens, but attention needs the layout.",
         )  # fmt: skip
         return Standing((span, "PKD001", found.keys, message), (1, root.path, root.index), fault, frozenset((MIDDLE,)))
 
@@ -787,6 +819,7 @@ class Verdicts:
                 if span is not None and span != site.span
             ),
             f"{name}|{stage}|{','.join(ops[0].keys)}", name, arms.sides_apart(stage, *map(_side, differ.heads)),
+            advice("PKD007", "tp", 0),
         )  # fmt: skip
 
     def _unsent(self, root: Root, name: str, several: list[Missing]) -> CodeFault:
@@ -810,7 +843,7 @@ class Verdicts:
             message += f" On the {stage} stage the sending rank comes as far as here, without {keys}."
         grade = (Severity.ERROR, Confidence.HIGH) if packed(missing.key) else (Severity.WARNING, Confidence.MEDIUM)
         subject = f"{name}|{','.join(one.key for one in several)}|{absent}"
-        fix = self._sending(root, several, behind, others)
+        fix = self._sending(root, several, behind, others) or f"Send {keys} on the {absent} stage too."
         places = tuple(one for one in related if one.span != span)
         sent_keys = [arms.Key(one.key, _frame(one.op), _frame(one.taken)) for one in several]
         shown = arms.unsent(sent_keys, STAGE_NAMES[missing.stages], missing.absent, span if span != sent else None)
@@ -1049,7 +1082,8 @@ def _instead_of_none(found: Omitted) -> CodeFault:
     given, omitted = arms.Step(found.uses, found.used or found.other), arms.Step(found.does, found.span)
     shown = arms.instead_of_none(found.scope.rpartition(".")[2], found.parameter, found.taker, given, omitted)
     fault = _left_out("GRP003", found, message, Outcome.WRONG, "where the group is passed", shown)
-    return replace(fault, severity=Severity.INFO, confidence=Confidence.LOW)
+    fix = f"Leave the call out where `{found.parameter}` is None."
+    return replace(fault, severity=Severity.INFO, confidence=Confidence.LOW, fix=fix)
 
 
 def _without_agreement(found: Omitted) -> CodeFault:
@@ -1068,6 +1102,7 @@ def _of_a_kind(found: Misfit, definition: Definition, axes: Axes) -> CodeFault:
             f"`{found.text}` is the rank inside of a node and is given as the rank in the job: with a second node two "
             f"processes come with one rank."
         )
+        fix = "Give RANK of the environment, or leave `rank` and `world_size` out, which the launcher sets."
         grade = (Severity.WARNING, Confidence.MEDIUM, Outcome.HANG)
         shown = arms.rank_of_a_node(found.span, found.text)
     else:
@@ -1075,17 +1110,19 @@ def _of_a_kind(found: Misfit, definition: Definition, axes: Axes) -> CodeFault:
             f"`{found.text}` is a place in a group and is looked for among ranks of the whole job, from which groups "
             f"are made here: in every instance but the first it finds another list, or none."
         )
+        fix = "Look for the rank in the whole job, `torch.distributed.get_rank()`, among ranks of the whole job."
         grade = (Severity.ERROR, Confidence.HIGH, Outcome.WRONG)
         shown = arms.place_among_ranks(found.span, axes.label(found.dims) if found.dims else "")
     name = definition.qualname
-    return CodeFault("GRP002", *grade, found.span, message, (), f"{name}|{found.text}", name, shown)
+    return CodeFault("GRP002", *grade, found.span, message, (), f"{name}|{found.text}", name, shown, fix)
 
 
 def _left_out(code: str, found: Omitted, message: str, outcome: Outcome, label: str, shown: str) -> CodeFault:
     related = (Related(found.other, label),)
     subject = f"{found.scope}|{found.parameter}|{found.callee}"
     grade = (Severity.WARNING, Confidence.MEDIUM, outcome)
-    return CodeFault(code, *grade, found.span, message, related, subject, found.scope, shown)
+    fix = f"Pass `{found.parameter}` in this call too."
+    return CodeFault(code, *grade, found.span, message, related, subject, found.scope, shown, fix)
 
 
 def _depth(fault: Fault) -> int:
