@@ -349,6 +349,13 @@ def whole_fact(walker: Walker, expr: Expr) -> Expr:
     return walker.domain.opaque(f"#{expr.id}", (expr,), close=True) if atoms_in(expr) else expr
 
 
+def element_after(walker: Walker, value: V, dims: int, key: str) -> V:
+    """Give what an element of a list or tensor is after an event over `dims` that writes there."""
+    if value.expr.var:
+        return replace(walker.domain.cleared(value, dims, key), data=None)
+    return walker.domain.unknown(key, text=value.text)
+
+
 def clear(walker: Walker, node: Node, dims: int, call: Node, event: tuple[str, Site] | None = None) -> None:
     """Take dims away from a place that was reduced, and from all aliases of its storage."""
     targets = node[1] if node[0] in ("L", "T") else (node,)
@@ -371,6 +378,10 @@ def clear(walker: Walker, node: Node, dims: int, call: Node, event: tuple[str, S
         for name in [name for name, other in env.items() if other is value or (buf and other.buf == buf)]:
             env[name] = after
             reached.add(name)
+        if not walker.frame.parted.isdisjoint(map(root_of, reached)):
+            starts = tuple(f"{name}[" for name in (path, *sorted(reached)))
+            for name in [name for name in env if name.startswith(starts)]:
+                env[name] = element_after(walker, env[name], dims, f"{name}@{key}")
         walker.bind(path, root, after)
         for param in walker.frame.definition.params:
             if param.name in reached:

@@ -269,7 +269,7 @@ def call_library(walker: Walker, name: str, args: list[V], kwargs: dict[str, V],
         walker.domain.fresh += 1
         if args:
             held = size_held(walker, args[0]) if last in ("tensor", "as_tensor") else None
-            return V(args[0].expr, held, walker.no, args[0].label, walker.domain.fresh)
+            return V(only_of(args[0]).expr, held, walker.no, args[0].label, walker.domain.fresh)
     if name.startswith("torch.") and last in (
         "empty",
         "zeros",
@@ -292,6 +292,12 @@ def call_library(walker: Walker, name: str, args: list[V], kwargs: dict[str, V],
     if name.startswith("copy.") and args:
         return args[0]
     return None
+
+
+def only_of(value: V) -> V:
+    """Give the number of a list of one number, which stands for the tensor of it; else the value itself."""
+    items = value.data.items if isinstance(value.data, Seq) else ()
+    return items[0] if len(items) == 1 and not isinstance(items[0].data, Seq | Map | Sized) else value
 
 
 def size_held(walker: Walker, value: V) -> Sized | None:

@@ -360,6 +360,8 @@ class Domain:
 
     def const(self, value: Any, text: str = "") -> V:
         """Make a literal. Numbers that are not whole are unknown."""
+        if isinstance(value, float) and value.is_integer() and abs(value) < 1 << 31:
+            value = int(value)
         if type(value) is float:  # of which two that are equal may be written in two ways
             return self._literal(value)
         asked = (type(value), value)  # True is not 1

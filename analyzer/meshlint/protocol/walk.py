@@ -43,6 +43,7 @@ from meshlint.protocol.reading import (
     same_place,
     unpacks,
 )
+from meshlint.protocol.rewritten import forget, rewrite
 from meshlint.protocol.statements import (
     STATEMENTS,
     gate_of,
@@ -171,6 +172,9 @@ class Walker:
         env = self.frame.env
         if target[0] == "S" and self.frame.hollow:
             self.filled(self.eval(target[1]), [], {})
+        held = self.frame.env.get(self.path(target[1])) if target[0] == "S" else None
+        if held is not None and held.buf:
+            forget(self.frame, self.domain, held, ("S", 0))
         if not path:
             return
         root = path if plain else root_of(path)
@@ -587,6 +591,8 @@ class Walker:
         if op in ("is not", "!="):
             return self.values.negate(self.equal(left, right))
         first, second = self.domain.numeric(left), self.domain.numeric(right)
+        if is_truth(first) and is_number(second) and second.op == "lit":
+            return self.domain.choose(first, *(self.values.compare(op, number, second) for number in (1, 0)))
         if is_number(first) and is_number(second):
             test = self.values.compare(op, first, second)
             if test.local and any(not atom.local for atom in atoms(test)):
@@ -807,6 +813,8 @@ class Walker:
                 if special is not None:
                     if self.frame.hollow:
                         self.filled(base, [], {})
+                    if base.buf and callee_node[2] not in ("copy_", "fill_"):
+                        rewrite(self, None, base, (), node)
                     return special
                 callee = self.attribute(base, callee_node[2])
         else:
@@ -815,6 +823,7 @@ class Walker:
         result = self.apply(callee, base, args, kwargs, node)
         if self.frame.hollow:
             self.filled(base, args, kwargs)
+        rewrite(self, callee, base, (*args, *kwargs.values()), node)
         return result
 
     def filled(self, base: V | None, args: list[V], kwargs: dict[str, V]) -> None:
