@@ -400,17 +400,11 @@ def advance(world: World, rank: int, todo: tuple[Any, ...], cause: Any) -> tuple
             return todo, statement, cause
         if kind == "if":
             cause = statement[2]
-            value = world.forced.get(statement[1])
-            asked = world.asked
-            if statement[1] in world.idle:
-                world.asked = {}
-            value = world.value(cause, rank) if value is None else value
-            world.asked = asked
+            value = _asked(world, statement, rank)
             todo = (*(statement[3] if value else statement[4]), *todo)
         elif kind == "for":
             cause = statement[2]
-            value = world.forced.get(statement[1])
-            trips = world.value(cause, rank) if value is None else value
+            trips = _asked(world, statement, rank)
             todo = (*((*statement[3], ("again",)) * trips), ("after",), *todo)
         elif kind == "break":
             while todo and todo[0][0] != "after":
@@ -422,6 +416,19 @@ def advance(world: World, rank: int, todo: tuple[Any, ...], cause: Any) -> tuple
                 world.raised = True
             todo = ()
     return (), None, cause
+
+
+def _asked(world: World, statement: tuple[Any, ...], rank: int) -> Any:
+    """Give the value of a statement's condition or trip for a rank; of an idle one nobody remembers the question."""
+    value = world.forced.get(statement[1])
+    if value is not None:
+        return value
+    asked = world.asked
+    if statement[1] in world.idle:
+        world.asked = {}
+    value = world.value(statement[2], rank)
+    world.asked = asked
+    return value
 
 
 def outside(cause: Any) -> bool:
@@ -532,7 +539,7 @@ class Outcome:
 
 
 def idle_lines(program: list[tuple[Any, ...]]) -> frozenset[int]:
-    """Give the lines of branches both of whose ways do the same calls, with all that follows."""
+    """Give the lines of branches whose ways do the same, with all that follows, and of loops that do nothing."""
     found: set[int] = set()
     _doings(tuple(program), found, frozenset(_read(program)))
     return frozenset(found)
@@ -561,11 +568,18 @@ def _doings(way: tuple[Any, ...], idle: set[int], read: frozenset[str]) -> tuple
             facts = statement[2]
             into = facts["into"] if facts.get("into") in read else ""
             calls.append((facts["kind"], facts["group"], facts.get("handle"), into))
+        elif kind == "for" and _does_nothing(statement[3], read):
+            idle.add(statement[1])
         elif kind != "return":
             calls.append(unlined(statement))
         if kind in ("return", "raise"):
             return tuple(calls)
     return tuple(calls)
+
+
+def _does_nothing(body: list[tuple[Any, ...]], read: frozenset[str]) -> bool:
+    """Say whether a loop's rounds do nothing: they are empty, or break before anything else."""
+    return "return" not in str(body) and _doings(tuple(body), set(), read)[:1] in ((), (("break",),))
 
 
 def condition_at(program: Any, line: int) -> tuple[Any, ...]:

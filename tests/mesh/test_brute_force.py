@@ -52,7 +52,17 @@ def test_what_is_proven_is_safe_on_every_mesh(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "seed, shape", [(1002479, 9), (1029318, 8), (5018233, 3), (7014491, 3), (9083695, 10), (9084585, 3)]
+    "seed, shape",
+    [
+        (1002479, 9),
+        (1029318, 8),
+        (5018233, 3),
+        (7014491, 3),
+        (9083695, 10),
+        (9084585, 3),
+        (20000434, 12),
+        (20013624, 7),
+    ],
 )
 def test_what_disagreed_once_agrees(seed: int, shape: int) -> None:
     assert compare(seed, Counter(), SHAPES[shape]) == []

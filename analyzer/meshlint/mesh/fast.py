@@ -72,7 +72,7 @@ class Prover:
             return not _roots_differ(term)
         node: Node | None = term
         while node is not None:
-            if isinstance(node, Op) and varies(node):
+            if isinstance(node, Op) and (varies(node) or _misses_some(node)):
                 return False
             if isinstance(node, Alt) and not self._branch(node, depth):
                 return False
@@ -128,8 +128,13 @@ def varies(op: Op) -> bool:
     return bool(op.root.var & op.group.dims) or (not op.root.var and op.group.dims != ALL)
 
 
+def _misses_some(op: Op) -> bool:
+    """Say whether a value is received on a group of which not every rank is a member: the others keep their own."""
+    return bool(op.into) and (op.group.members is not None or op.group.lists is not None)
+
+
 def _roots_differ(term: Node) -> bool:
-    return any(isinstance(node, Op) and varies(node) for node in walk(term))
+    return any(isinstance(node, Op) and (varies(node) or _misses_some(node)) for node in walk(term))
 
 
 def _leaves(side: Node) -> bool:
