@@ -1,4 +1,4 @@
-"""Python's own library where it differs from rank to rank: files, clocks, hosts, the environment."""
+"""Python's own library where it differs from rank to rank: files, clocks, hosts, threads, the environment."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ ENTRIES = (
     Entry(("socket.gethostname", "socket.getfqdn", "socket.gethostbyname", "socket.inet_ntoa", "platform.node"),
           "local",
           "the host: https://docs.python.org/3/library/socket.html#socket.gethostname", differs=True),
+    Entry(("Future().done", "Future().running"), "local",
+          "a thread's pace: https://docs.python.org/3/library/concurrent.futures.html#concurrent.futures.Future.done"),
+    Entry(("Thread().is_alive", "Event().is_set"), "local",
+          "a thread's pace: https://docs.python.org/3/library/threading.html"),
     Entry(("os.environ", "os.getenv", "os.environ.get"), "config",
           "the environment: https://docs.python.org/3/library/os.html"),
 )  # fmt: skip

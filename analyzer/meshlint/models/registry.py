@@ -70,6 +70,7 @@ class Models:
     _asked: dict[str, Entry | None] = field(default_factory=dict)
     _methods: frozenset[str] = frozenset()
     _makers: frozenset[str] = frozenset()
+    _paced: frozenset[str] | None = None
     inherited: set[str] = field(default_factory=set)
     """The names of methods that classes of programs have of a library's class."""
 
@@ -86,6 +87,15 @@ class Models:
             names = ("" if name.endswith("()") else name.rpartition(".")[2] for name in own)
             self._methods = frozenset(names)
         return self._methods
+
+    @property
+    def paced(self) -> frozenset[str]:
+        """The classes of libraries whose objects only say how far this process is."""
+        if self._paced is None:
+            owned = [(name.rpartition("().")[0], entry.kind) for name, entry in self._by_name.items() if "()." in name]
+            others = {owner for owner, kind in owned if kind != "local"}
+            self._paced = frozenset(owner for owner, _ in owned if owner not in others)
+        return self._paced
 
     def makers(self, callees: Iterable[str]) -> tuple[str, ...]:
         """Give the last words of those callees that make objects which can be called, or whose methods are modelled."""

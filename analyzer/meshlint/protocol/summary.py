@@ -864,14 +864,21 @@ class Engine:
         return self.domain.by_name(name, key, name) if made is None else made
 
     def annotated(self, path: str, annotation: Node, key: str, text: str) -> V | None:
-        """Give an object of an annotated class of the program."""
+        """Give an object of an annotated class: of the program, or of a library that says how far a rank is."""
         target = annotated(self.linker, path, annotation)
         if target is None:
-            return None
+            paced = self._paced(annotation)
+            return self.domain.unknown(key, text=paced) if paced else None
         klass = (target.path, target.index)
         if "onfig" in target.name.rpartition(".")[2] or target.name.endswith("Args"):
             return V(self.values.atom(text, Origin.CONFIG), Config(text), text=text)
         return V(self.values.atom(key, Origin.UNKNOWN), Instance(klass, weak=True), text=text)
+
+    def _paced(self, annotation: Node) -> str:
+        """Give the text by which models know an object of a library's class that says how far a rank is."""
+        plain = class_node(annotation)
+        last = "" if plain is None else dotted(plain).rpartition(".")[2]
+        return f"{last}()" if last in self.models.paced else ""
 
     def _free_names(self, func: Func, definition: Definition) -> tuple[str, ...]:
         if func.frame is None:
@@ -933,8 +940,12 @@ class Engine:
 
     def _wrapper(self, key: ClassKey, name: str) -> str:
         asked = ("wrapped", key, name)
-        found: str = self._looked_up(asked, lambda: wrapper_of(self.linker, key, name))
+        found: str = self._looked_up(asked, lambda: wrapper_of(self.linker, key, name) or self._pace_of(key, name))
         return found
+
+    def _pace_of(self, key: ClassKey, name: str) -> str:
+        declared = self.linker.annotation(key, name)
+        return "" if declared is None else self._paced(declared[1])
 
     def _attribute(self, key: ClassKey, name: str, weak: bool) -> V:
         text = f"self.{name}"
