@@ -148,11 +148,12 @@ class _Writer:
         if alike is not None:
             self.emit(node.then if alike else node.otherwise, indent, until)
             return None if join is not None and join.shape in ends else join
-        if self.forced and self.is_blamed(node):
+        way = self.mended(node)
+        if way is not None:
             self.line(f"{indent}if True:", node.gate.site)
             self.lines[-1] += ": all ranks do alike"
             before = len(self.lines)
-            self.emit(node.then if self.fault.forced else node.otherwise, indent + "    ", until)
+            self.emit(node.then if way else node.otherwise, indent + "    ", until)
             if len(self.lines) == before:
                 self.lines[-1] = self.lines[-1].replace("if True:", "pass").replace("all ranks do alike", "for no rank")
             return None if join is not None and join.shape in ends else join
@@ -314,9 +315,32 @@ class _Writer:
         """Write how many rounds a loop makes."""
         if self.forced and self.is_blamed(node):
             return str(min(ROUNDS, int(self.fault.forced)))
-        return self.table(
-            [min(ROUNDS, value) if isinstance(value, int) else 1 for value in self.taken(node, node.trip)]
-        )
+        rounds = [value if isinstance(value, int) else 1 for value in self.taken(node, node.trip)]
+        alike = max(0, min(rounds) - 1) if max(rounds) > ROUNDS else 0
+        return self.table([min(ROUNDS, value - alike) for value in rounds])
+
+    def mended(self, node: Alt) -> bool | None:
+        """Give the side that all ranks take in the fixed arm: of the blamed gate, and of one that balances it."""
+        blamed = self.fault.node
+        if not self.forced:
+            return None
+        if self.is_blamed(node):
+            return bool(self.fault.forced)
+        if not isinstance(blamed, Alt) or blamed.condition is not node.condition:
+            return None
+        first, second = self.acting(blamed), self.acting(node)
+        if first is None or second is None or first[1] != second[1] or first[0] == second[0]:
+            return None
+        return not self.fault.forced
+
+    def acting(self, node: Alt) -> tuple[bool, tuple[str, Any]] | None:
+        """Give the only side of a branch that does something, and what it begins with."""
+        join = self.terms.joins.next(node)
+        end = None if join is None else join.shape
+        sides = [(way, side) for way, side in ((True, node.then), (False, node.otherwise)) if side.shape != end]
+        if len(sides) != 1 or not isinstance(sides[0][1], Op):
+            return None
+        return sides[0][0], (sides[0][1].kind, sides[0][1].group.partition)
 
     def is_blamed(self, node: Alt | Loop) -> bool:
         """Say whether a gate is the one at fault."""
