@@ -298,8 +298,6 @@ class _Writer:
 
     def condition(self, node: Alt) -> str:
         """Write a condition: by coordinates where it is plain, else by what each rank decided."""
-        if self.forced and self.is_blamed(node):
-            return str(bool(self.fault.forced))
         try:
             taken = [truth(value) for value in self.taken(node, node.condition)]
         except Unwritable:
