@@ -207,3 +207,73 @@ def test_other_models_have_verdicts_of_their_own(tree: Path, tmp_path: Path) -> 
     for models in ((), (model,), (), (model,)):
         assert told(models, tmp_path / "cache") == told(models, None)
     assert len(told((model,), tmp_path / "cache").judged) == len(told((), tmp_path / "cache").judged) + 1
+
+
+STORE = '''\
+"""A store."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Tuple
+
+import torch.distributed as dist
+
+Alias = Tuple[str, {alias}]
+
+
+class Low:
+    def step(self, x):
+        return x
+
+
+class High:
+    def step(self, x):
+        dist.all_reduce(x)
+
+
+class Store:
+    def save(self) -> {pair}:
+        return self.made()
+
+    @property
+    def where(self) -> {kept}:
+        return self.made()
+'''
+
+USES = f"""\
+{HEAD}from store import Store
+
+
+def waits(store: Store):
+    _, pending = store.save()
+    if pending.done():
+        dist.barrier()
+
+
+class Uses(Store):
+    def turn(self, x):
+        if {RANK} == 0:
+            self.where.step(x)
+"""
+
+
+def test_what_another_file_says_that_it_returns_counts(tmp_path: Path) -> None:
+    root = tmp_path / "tree"
+    root.mkdir()
+    (root / "uses.py").write_text(USES)
+    said = []
+    for pair, alias, kept in (
+        ("Tuple[str, str]", "str", "Low"),
+        ("Tuple[str, Future]", "str", "Low"),
+        ("Alias", "str", "Low"),
+        ("Alias", "Future", "Low"),
+        ("Alias", "Future", "High"),
+        ("Alias", "Future", "Low"),
+    ):
+        (root / "store.py").write_text(STORE.format(pair=pair, alias=alias, kept=kept))
+        warm = judged(root, tmp_path / "cache")
+        assert warm == judged(root, None)
+        said.append([(one.finding.code, one.finding.span.line) for one in warm.judged if one.finding.span])
+    wait, turn = ("COL006", 10), ("COL001", 16)
+    assert [sorted(one) for one in said] == [[], [wait], [], [wait], [turn, wait], [wait]]

@@ -54,7 +54,7 @@ def _more(old: Outline, new: Outline) -> set[str] | None:
     """Give the names that a file has besides the old ones; None where old ones changed or moved."""
     if old[0] != new[0] or new[1][: len(old[1])] != old[1]:
         return None
-    return {name for name, parent, _ in new[1][len(old[1]) :] if parent == 0 and name != "<lambda>"}
+    return {name for name, parent, *_ in new[1][len(old[1]) :] if parent == 0 and name != "<lambda>"}
 
 
 def _written(names: set[str], blobs: Iterable[bytes | memoryview]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from meshlint.models.entry import Entry
 
 ENTRIES = (
@@ -19,3 +21,15 @@ ENTRIES = (
     Entry(("os.environ", "os.getenv", "os.environ.get"), "config",
           "the environment: https://docs.python.org/3/library/os.html"),
 )  # fmt: skip
+
+WAITS: Mapping[str, tuple[str, ...]] = {
+    "Future": ("result", "exception", "set_result", "set_exception"), "Thread": ("join",),
+    "Event": ("wait", "set", "clear"),
+}  # fmt: skip
+"""Methods after which an object that says how far a thread is says the same on all ranks that come so far.
+
+Where they are given a timeout, those of a future raise if it is over and the others come back.
+"""
+
+ENDS: Mapping[str, bool] = {"done": False, "is_set": False, "is_alive": True, "running": True}
+"""What such an object says while it is not at its end."""

@@ -87,6 +87,12 @@ _SEED_WORDS = (
     "sync",
 )
 
+MAX_QUOTED = 200
+"""Characters of an annotation written as text that are read."""
+
+_PLAIN = frozenset(("int", "str", "bool", "float", "bytes", "dict", "list", "tuple", "set", "object"))
+"""Types of results of which nothing more is known than without them."""
+
 _BINARY = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -153,6 +159,8 @@ class Definition:
     globals: tuple[str, ...]
     imports: tuple[Import, ...] = ()
     """What is imported inside of it."""
+    returns: Node | None = None
+    """The annotation of what it returns, unless that is a plain type of Python's own."""
 
     def mentions(self, word: str) -> bool:
         """Say whether a name or text in ASCII may stand in the body, without decoding it."""
@@ -242,6 +250,7 @@ def _plain(facts: FileFacts) -> Node:
                 d.locals,
                 d.globals,
                 d.imports,
+                d.returns,
             )
             for d in facts.definitions
         ),
@@ -389,6 +398,7 @@ class _Lowering:
         qualname = f"{prefix}.{name}" if prefix else name
         params = self.params(node.args)
         decorators = () if isinstance(node, ast.Lambda) else tuple(self.expr(d) for d in node.decorator_list)
+        returns = None if isinstance(node, ast.Lambda) else self.returned(node.returns)
         scope = self.scope = _Scope(index, qualname, owner)
         if owner >= 0 and params and "staticmethod" not in {d[1] for d in decorators if d[0] == "N"}:
             scope.receiver = params[0].name
@@ -416,6 +426,7 @@ class _Lowering:
             tuple(k for k in scope.locals if k not in scope.globals),
             tuple(scope.globals),
             tuple(scope.imports),
+            returns,
         )
         return index
 
@@ -441,15 +452,21 @@ class _Lowering:
         if node is None:
             return None
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            try:
-                node = ast.parse(node.value[:200], mode="eval").body
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
+            quoted = _parsed(node.value)
+            if quoted is None:
                 return None
+            node = quoted
         callees, seeds = self.scope.callees, self.scope.seeds
         self.scope.callees = {}
         lowered = self.expr(node)
         self.scope.callees, self.scope.seeds = callees, seeds
         return lowered
+
+    def returned(self, node: ast.expr | None) -> Node | None:
+        """Lower the annotation of a result, unless it says nothing of which anybody asks."""
+        if node is None or (isinstance(node, ast.Name) and node.id in _PLAIN):
+            return None
+        return None if isinstance(node, ast.Constant) and node.value is None else self.annotation(node)
 
     def klass(self, node: ast.ClassDef) -> int:
         outer = self.scope
@@ -838,6 +855,22 @@ class _Lowering:
                 (*(("C", None) if p is None else self.expr(p) for p in (node.lower, node.upper, node.step)), X),
             )
         return ("T", (*(self.expr(p) for p in (node.lower, node.upper) if p is not None), X))
+
+
+def _parsed(text: str) -> ast.expr | None:
+    """Parse an annotation that is written as text; None where it is none."""
+    try:
+        return ast.parse(text[:MAX_QUOTED], mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def unquoted(annotation: Node) -> Node:
+    """Give a part of an annotation that is written as text as if it were not."""
+    if annotation[0] != "C" or not isinstance(annotation[1], str):
+        return annotation
+    node = _parsed(annotation[1])
+    return X if node is None else _Lowering().expr(node)
 
 
 def _end(node: ast.stmt) -> int:

@@ -31,6 +31,8 @@ class Frame:
     items: list[Item] = field(default_factory=list)
     cleared: dict[str, int] = field(default_factory=dict)
     """Parameters whose value was reduced in place, and over which dims."""
+    waited: set[str] = field(default_factory=set)
+    """Parameters that say how far a thread is and that were waited for."""
     lazy: bool = False
     rough: bool = False
     """In the first round of a loop, which only shows what changes: loops inside go round once."""

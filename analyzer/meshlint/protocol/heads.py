@@ -11,7 +11,7 @@ from hashlib import blake2b
 from operator import attrgetter
 from typing import Any
 
-from meshlint.protocol.facts import COLLECTIVE, ClassFacts, Definition, FileFacts
+from meshlint.protocol.facts import COLLECTIVE, ClassFacts, Definition, FileFacts, Node
 from meshlint.protocol.forwarding import optional_groups
 from meshlint.protocol.pytests import is_test, names_tests
 from meshlint.protocol.stages import without_pipeline
@@ -19,8 +19,9 @@ from meshlint.protocol.summary import asks_for_stages
 from meshlint.protocol.verdict import building_keys
 from meshlint.records import dataclass
 
-Outline = tuple[bytes, tuple[tuple[str, int, int], ...]]
-"""A hash of imports, assignments and classes; and the name, the parent and the class of each definition."""
+Outline = tuple[bytes, tuple[tuple[str, int, int, "Node | None"], ...]]
+"""A hash of imports, assignments and classes; and of each definition the name, the parent, the class and what it says
+that it returns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ def _body(definition: Definition) -> bytes:
 def _outline(facts: FileFacts) -> Outline:
     """Give what other files can know of a file by names."""
     classes = [(c.name, c.qualname, c.parent, c.bases, c.methods) for c in facts.classes]
-    named = tuple((d.name, d.parent, d.owner) for d in facts.definitions)
+    named = tuple((d.name, d.parent, d.owner, d.returns) for d in facts.definitions)
     return _hash((facts.imports, facts.assigns, classes), 16), named
 
 

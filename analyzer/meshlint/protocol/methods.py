@@ -13,6 +13,7 @@ from meshlint.protocol.facts import Node
 from meshlint.protocol.items import (
     WaitItem,
 )
+from meshlint.protocol.paced import paced_method
 from meshlint.protocol.reading import (
     is_none,
     is_number,
@@ -30,6 +31,7 @@ from meshlint.protocol.values import (
     Map,
     MeshOf,
     Module,
+    Paced,
     RanksOf,
     Selected,
     Seq,
@@ -59,6 +61,8 @@ def special_method(walker: Walker, base: V, name: str, node: Node) -> V | None:
     data = base.data
     if isinstance(data, Module | Klass | Func | Config):
         return None
+    if isinstance(data, Paced):
+        return paced_method(walker, base, name, node)
     if isinstance(data, Instance):
         known_method = walker.engine.linker.method(data.key, name) is not None
         return None if known_method or name not in SAME else base

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from meshlint.protocol.annotations import class_of
 from meshlint.protocol.facts import Definition, Node, dotted
 from meshlint.protocol.link import Linker, Target
 
@@ -28,13 +29,16 @@ def _classes(linker: Linker, path: str, definition: Definition, owner: int, part
         return
     [name] = parts
     if name.endswith("()"):
-        yield from _named(linker.name(path, name[:-2]))
+        target = linker.name(path, name[:-2])
+        yield from _named(target)
+        if target is not None and target.kind == "def":
+            yield from _returned(linker, target.path, target.index)
         return
     holder: Definition | None = definition
     while holder is not None and (name not in holder.locals or not holder.index):
         holder = linker.definition(path, holder.parent) if holder.parent > 0 else None
     if holder is not None:
-        yield from _local(linker, path, holder, name)
+        yield from _local(linker, path, holder, owner, name)
         return
     target = linker.name(path, name)
     if target is not None and target.kind == "var":
@@ -43,33 +47,47 @@ def _classes(linker: Linker, path: str, definition: Definition, owner: int, part
                 yield from _made(linker, target.path, value)
 
 
-def _local(linker: Linker, path: str, definition: Definition, name: str) -> Iterator[Key]:
-    """Give the class of a parameter, or those of all objects that a function makes."""
+def _local(linker: Linker, path: str, definition: Definition, owner: int, name: str) -> Iterator[Key]:
+    """Give the class of a parameter, or those of all objects that a function makes or is given."""
     param = next((param for param in definition.params if param.name == name), None)
     if param is not None:
         if param.annotation is not None:
-            yield from _named(annotated(linker, path, param.annotation))
+            yield from _named(class_of(linker, path, param.annotation))
         return
     for text in definition.callees:
-        if text.rpartition(".")[2][:1].isupper():
-            target: Target | None = None
-            for place, part in enumerate(text.split(".")):
-                target = linker.name(path, part) if not place else target and linker.attribute(target, part)
+        target = _called(linker, path, owner, text.split("."))
+        if target is not None and target.kind == "def":
+            yield from _returned(linker, target.path, target.index)
+        elif text.rpartition(".")[2][:1].isupper():
             yield from _named(target)
 
 
+def _called(linker: Linker, path: str, owner: int, parts: list[str]) -> Target | None:
+    """Give what the text of a call names: from a name of the module on, or a method of the same object."""
+    if len(parts) == 2 and parts[0] == "self" and owner >= 0:
+        method = linker.method((path, owner), parts[1])
+        return None if method is None else Target("def", parts[1], method[0], method[1])
+    target = linker.name(path, parts[0])
+    for part in parts[1:]:
+        target = target and linker.attribute(target, part)
+    return target
+
+
 def _kept(linker: Linker, key: Key, attribute: str) -> Iterator[Key]:
-    """Give the classes of what a class keeps in an attribute."""
+    """Give the classes of what a class keeps in an attribute, or what a property of it says that it returns."""
+    getter = linker.method(key, attribute)
+    if getter is not None:
+        yield from _returned(linker, getter[0], getter[1])
     for path, index, value in linker.stores(key, attribute):
         yield from _made(linker, path, value)
         if value[0] == "N" and path == key[0]:
             params = linker.definition(path, index).params
             param = next((param for param in params if param.name == value[1]), None)
             if param is not None and param.annotation is not None:
-                yield from _named(annotated(linker, path, param.annotation))
+                yield from _named(class_of(linker, path, param.annotation))
     declared = linker.annotation(key, attribute)
     if declared is not None:
-        yield from _named(annotated(linker, *declared))
+        yield from _named(class_of(linker, *declared))
 
 
 def _made(linker: Linker, path: str, value: Node) -> Iterator[Key]:
@@ -77,20 +95,11 @@ def _made(linker: Linker, path: str, value: Node) -> Iterator[Key]:
         yield from _named(linker.chain(path, value[1]))
 
 
-def annotated(linker: Linker, path: str, annotation: Node) -> Target | None:
-    """Give the class of the program that an annotation names, None beside it left out."""
-    plain = class_node(annotation)
-    target = None if plain is None else linker.chain(path, plain)
-    return target if target is not None and target.kind == "class" else None
-
-
-def class_node(annotation: Node) -> Node | None:
-    """Give what an annotation names but for None beside it; None where it is a type of several parts."""
-    while annotation[0] == "S" or (annotation[0] == "M" and annotation[1] == "|"):
-        if annotation[0] == "S" and dotted(annotation[1]).rpartition(".")[2] != "Optional":
-            return None
-        annotation = annotation[2]
-    return annotation
+def _returned(linker: Linker, path: str, index: int) -> Iterator[Key]:
+    """Give the class of what a function says that it returns."""
+    annotation = linker.definition(path, index).returns
+    if annotation is not None:
+        yield from _named(class_of(linker, path, annotation))
 
 
 def _named(target: Target | None) -> Iterator[Key]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from meshlint.models.entry import Entry
 from meshlint.protocol.facts import Node
+from meshlint.protocol.paced import handed_on
 from meshlint.protocol.syntax import root_of
 from meshlint.protocol.values import Domain, Func, Klass, Module, Seq, V
 
@@ -37,6 +38,9 @@ def rewrite(walker: Walker, callee: V | None, base: V | None, args: Iterable[V],
     name = node[1][2] if node[1][0] == "A" else node[1][1] if node[1][0] == "N" else ""
     if base is not None and _computed(base) and name.endswith("_") and not name.endswith("__"):
         forget(walker.frame, walker.domain, base, node)
+    args = tuple(args)
+    if callee is not None and not isinstance(callee.data, Func | Klass) and name not in _READS:
+        handed_on(walker, args)
     given = [value for value in args if _computed(value) or isinstance(value.data, Seq)]
     listed_below = walker.frame.parted and (node[2] or node[3])
     if callee is None or not (given or listed_below) or not _writes(walker, callee, name):

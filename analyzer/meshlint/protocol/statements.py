@@ -23,6 +23,7 @@ from meshlint.protocol.items import (
     has_exits,
     leaves,
 )
+from meshlint.protocol.paced import left_over
 from meshlint.protocol.reading import (
     atoms_in,
     called_items,
@@ -259,7 +260,10 @@ def s_while(walker: Walker, node: Node) -> bool:
     if condition.op == "lit" and not condition.args[0]:
         return True
     trip = walker.domain.number(key) if condition.op == "lit" else walker.domain.opaque(key, (condition,), count=True)
-    return walk_loop(walker, trip, node, node[3], node[4], None, None)
+    goes_on = walk_loop(walker, trip, node, node[3], node[4], None, None)
+    if condition.local and not jumps(node[3]):
+        left_over(walker, node[2])
+    return goes_on
 
 
 def s_try(walker: Walker, node: Node) -> bool:

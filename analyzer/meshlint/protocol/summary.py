@@ -22,6 +22,8 @@ from meshlint.models import names as known
 from meshlint.models.entry import Entry
 from meshlint.models.registry import Models
 from meshlint.place import Span
+from meshlint.protocol.annotations import class_node, class_of, classes_of
+from meshlint.protocol.declared import Kinds, is_settings, typed
 from meshlint.protocol.decorators import gate_around
 from meshlint.protocol.events import apply_model
 from meshlint.protocol.facts import COLLECTIVE, YIELD, Definition, FileFacts, Node, Param, dotted
@@ -30,9 +32,9 @@ from meshlint.protocol.items import Goals, OpaqueItem, build, groups_of, left_by
 from meshlint.protocol.kept import TOO_DEEP, Held, Kept, Known, Level, Trail, work_of
 from meshlint.protocol.link import Linker, Target
 from meshlint.protocol.reading import is_none
-from meshlint.protocol.receivers import annotated, class_node, methods_of
+from meshlint.protocol.receivers import methods_of
 from meshlint.protocol.sources import Source, sources_of
-from meshlint.protocol.values import ClassKey, Config, Domain, Func, Grp, Instance, Klass, Sized, V
+from meshlint.protocol.values import ClassKey, Config, Domain, Func, Grp, Instance, Klass, Paced, Seq, Sized, V
 from meshlint.protocol.walk import Walker
 from meshlint.protocol.wrapped import wrapper_of
 from meshlint.records import dataclass
@@ -90,6 +92,8 @@ class Outcome:
     nodes: int = 0
     calls: int = 0
     """Through how many calls its events are reached."""
+    waited: frozenset[str] = frozenset()
+    """Parameters that say how far a thread is and that it waits for."""
 
     @property
     def is_nil(self) -> bool:
@@ -714,7 +718,8 @@ class Engine:
                 if name.startswith(receiver) and "." not in name[len(receiver) :] and "[" not in name
             }
         gate = self.decorated(frame.path, frame.definition)
-        return Outcome(term, self._returned(frame), stores, frame.cleared, gate, nodes, frame.calls)
+        waited = frozenset(frame.waited)
+        return Outcome(term, self._returned(frame), stores, frame.cleared, gate, nodes, frame.calls, waited)
 
     def decorated(self, path: str, definition: Definition) -> Expr | None:
         """Give the gate that a decorator puts round a function."""
@@ -735,9 +740,9 @@ class Engine:
         result: V | None = None
         for condition, value, _ in reversed(frame.returns):
             result = value if result is None else self.domain.join(condition, value, result)
-        if result is None:
-            return self.domain.const(None)
-        return result
+        if result is None and self._kinds(frame.path, frame.definition) is not None:
+            return self.domain.unknown(f"{frame.definition.qualname}()")  # for those below to say
+        return self.domain.const(None) if result is None else result
 
     def frame(
         self, func: Func, definition: Definition, args: list[V], kwargs: dict[str, V], caller: Frame | None
@@ -865,20 +870,56 @@ class Engine:
 
     def annotated(self, path: str, annotation: Node, key: str, text: str) -> V | None:
         """Give an object of an annotated class: of the program, or of a library that says how far a rank is."""
-        target = annotated(self.linker, path, annotation)
-        if target is None:
-            paced = self._paced(annotation)
-            return self.domain.unknown(key, text=paced) if paced else None
-        klass = (target.path, target.index)
-        if "onfig" in target.name.rpartition(".")[2] or target.name.endswith("Args"):
+        target = class_of(self.linker, path, annotation)
+        if target is not None and is_settings(target):
             return V(self.values.atom(text, Origin.CONFIG), Config(text), text=text)
-        return V(self.values.atom(key, Origin.UNKNOWN), Instance(klass, weak=True), text=text)
+        kind = self._kind(target)
+        return None if kind is None else V(self.values.atom(key, Origin.UNKNOWN), kind, text=text)
 
-    def _paced(self, annotation: Node) -> str:
-        """Give the text by which models know an object of a library's class that says how far a rank is."""
-        plain = class_node(annotation)
-        last = "" if plain is None else dotted(plain).rpartition(".")[2]
-        return f"{last}()" if last in self.models.paced else ""
+    def _kind(self, target: Target | None) -> Instance | Paced | None:
+        """Give what objects of a class are: of one of the program, or of a library's that says how far a rank is."""
+        if target is None or is_settings(target):
+            return None
+        if target.kind == "class":
+            return Instance((target.path, target.index), weak=True)
+        last = target.name.rpartition(".")[2]
+        return Paced(last) if last in self.models.paced else None
+
+    def _paced(self, key: ClassKey, name: str) -> Paced | None:
+        """Give what an attribute holds that only its annotation tells, if that says how far a rank is."""
+
+        def declared() -> Paced | None:
+            found = self.linker.annotation(key, name)
+            kind = None if found is None else self._kind(class_of(self.linker, *found))
+            return kind if isinstance(kind, Paced) else None
+
+        found: Paced | None = self._looked_up(("paced", key, name), declared)
+        return found
+
+    def as_declared(self, func: Func, value: V) -> V:
+        """Give the result of a function as what its annotation says that it is, where nothing else says it."""
+        definition = self.linker.definition(func.path, func.index)
+        if definition.returns is None or (value.data is not None and not isinstance(value.data, Seq)):
+            return value
+        kinds = self._kinds(func.path, definition)
+        return value if kinds is None else typed(self.domain, value, kinds)
+
+    def _kinds(self, path: str, definition: Definition) -> Kinds | None:
+        """Give what a function says that it returns: the kind of an object, or those of a tuple's elements."""
+        annotation = definition.returns
+        if annotation is None:
+            return None
+
+        def declared() -> Kinds | None:
+            kind = self._kind(class_of(self.linker, path, annotation))
+            if kind is not None:
+                return kind
+            parts = classes_of(self.linker, path, annotation) or ()
+            kinds = tuple(map(self._kind, parts))
+            return kinds if any(kinds) else None
+
+        found: Kinds | None = self._looked_up(("returns", path, definition.index), declared)
+        return found
 
     def _free_names(self, func: Func, definition: Definition) -> tuple[str, ...]:
         if func.frame is None:
@@ -924,6 +965,8 @@ class Engine:
             return self.domain.unknown(f"{self.linker.class_name(key)}.{name}", text=text)
         found = self._worked_out(asked, asked, lambda: self._attribute(key, name, weak))
         wrapper = self._wrapper(key, name) if found.data is None else ""
+        if found.data is None and not wrapper:
+            found = found.holding(self._paced(key, name))
         blank = found.data is None or (isinstance(found.data, Instance) and found.data.weak)
         if blank and not found.expr.var and known.is_group(name) and self._is_one_of(key, base):
             found = self.domain.unknown(f"{self.linker.class_name(key)}.{name} of #{base.expr.id}")
@@ -940,12 +983,8 @@ class Engine:
 
     def _wrapper(self, key: ClassKey, name: str) -> str:
         asked = ("wrapped", key, name)
-        found: str = self._looked_up(asked, lambda: wrapper_of(self.linker, key, name) or self._pace_of(key, name))
+        found: str = self._looked_up(asked, lambda: wrapper_of(self.linker, key, name))
         return found
-
-    def _pace_of(self, key: ClassKey, name: str) -> str:
-        declared = self.linker.annotation(key, name)
-        return "" if declared is None else self._paced(declared[1])
 
     def _attribute(self, key: ClassKey, name: str, weak: bool) -> V:
         text = f"self.{name}"

@@ -229,6 +229,14 @@ class Work:
     handle: str
 
 
+@dataclass(frozen=True, slots=True)
+class Paced:
+    """An object of a library's class, by its name, that says how far this process is; `over` once it was waited for."""
+
+    name: str
+    over: bool = False
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Phi:
     """What two values were joined from; it counts as long as the value number is still `expr`."""
@@ -488,7 +496,7 @@ class Domain:
                 return self.values.lit(bool(data.items))
             if isinstance(data, Map) and not data.rest and data.items:
                 return self.values.lit(True)
-            if isinstance(data, Grp | OneOf | Func | Given | Instance | Klass | Module | Work):
+            if isinstance(data, Grp | OneOf | Func | Given | Instance | Klass | Module | Paced | Work):
                 return self.values.negate(self.is_none(value))
         if value.null is not None and value.null.op != "lit" and value.expr.op in ("atom", "recv"):
             return self.values.negate(value.null)

@@ -35,6 +35,7 @@ from meshlint.protocol.methods import (
     call_library,
     special_method,
 )
+from meshlint.protocol.paced import handed_on, text_of, waited_at
 from meshlint.protocol.reading import (
     atoms_in,
     is_none,
@@ -70,6 +71,7 @@ from meshlint.protocol.values import (
     Map,
     MeshOf,
     Module,
+    Paced,
     RanksOf,
     Selected,
     Seq,
@@ -83,7 +85,7 @@ from meshlint.protocol.values import (
 )
 
 if TYPE_CHECKING:
-    from meshlint.protocol.summary import Engine
+    from meshlint.protocol.summary import Engine, Outcome
 
 
 class Walker:
@@ -316,6 +318,8 @@ class Walker:
             return self.domain.setting(f"{data.text}.{name}")
         if isinstance(data, Func) and name == "func" and data.args:
             return base
+        if isinstance(data, Paced):
+            return self.domain.unknown(text, text=text if data.over else text_of(data, name))
         if isinstance(data, Map) and (kept := data.get(name)) is not None:
             return kept
         if name in ("data", "T", "grad", "_local_tensor"):
@@ -946,7 +950,9 @@ class Walker:
         idle = node is self.unused and func.receiver is None and not self.engine.acts(func, args, kwargs)
         outcome = None if idle else self.engine.call(func, args, kwargs, self)
         if outcome is None:
-            return self.pure(f"{func.path}:{func.index}", args, kwargs, func.receiver, node)
+            handed_on(self, (*args, *kwargs.values()))
+            made = self.pure(f"{func.path}:{func.index}", args, kwargs, func.receiver, node)
+            return self.engine.as_declared(func, made)
         self.engine.place(outcome)
         site = self.call_site(node)
         if outcome.gate is not None:
@@ -955,17 +961,17 @@ class Walker:
                 self.frame.items.append(AltItem(outcome.gate, [CallItem(outcome.term, site)], [], gate))
         elif not outcome.is_nil:
             self.frame.items.append(CallItem(outcome.term, site))
-        self.effects(func, outcome.cleared, node)
+        self.effects(func, outcome, node)
         if func.receiver is not None and node[1][0] == "A":
             path = self.path(node[1][1])
             if path and outcome.stores:
                 for name, value in outcome.stores.items():
                     self.store(("A", node[1][1], name), value)
-        return outcome.value
+        return self.engine.as_declared(func, outcome.value)
 
-    def effects(self, func: Func, cleared: dict[str, int], node: Node) -> None:
-        """Clear the arguments that a callee reduced in place."""
-        if not cleared:
+    def effects(self, func: Func, outcome: Outcome, node: Node) -> None:
+        """Clear the arguments that a callee reduced in place, and note those that it waited for."""
+        if not outcome.cleared and not outcome.waited:
             return
         definition = self.engine.linker.definition(func.path, func.index)
         names = [p.name for p in definition.params if p.kind == "pos"]
@@ -973,9 +979,11 @@ class Walker:
             names = names[1:]
         bound = dict(zip(names[len(func.args) :], node[2], strict=False))
         bound |= {k: v for k, v in node[3] if k is not None}
-        for name, dims in cleared.items():
+        for name, dims in outcome.cleared.items():
             if name in bound:
                 clear(self, bound[name], dims, node)
+        for name in sorted(outcome.waited.intersection(bound)):
+            waited_at(self, bound[name])
 
     # -- models --------------------------------------------------------------------------------------------------
 
