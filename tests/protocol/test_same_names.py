@@ -27,3 +27,25 @@ def test_each_file_is_told_of_as_by_itself(tmp_path: Path) -> None:
     together = {(one.code, one.span.path, one.span.line) for one in check([str(tmp_path)], options).findings}
     assert {path for _, path, _ in alone} == {name.rpartition("/")[2] for name in FILES}
     assert together == alone
+
+
+CLASS = """\
+class Turn:
+    mine = {value}
+
+    def take(self, x):
+        if self.mine:
+            dist.all_reduce(x)
+"""
+VARIES, SAME = "bool(dist.get_rank())", "bool(open)"
+HEAD = "import torch.distributed as dist\n\n\n"
+
+
+def test_classes_of_one_full_name_have_values_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "turns").mkdir()
+    (tmp_path / "turns/__init__.py").write_text(HEAD + CLASS.format(value=SAME))
+    (tmp_path / "turns.py").write_text(HEAD + CLASS.format(value=VARIES))
+    either = [CLASS.format(value=value).replace("\n", "\n    ").rstrip() + "\n" for value in (SAME, VARIES)]
+    (tmp_path / "both.py").write_text(HEAD + "if __debug__:\n    {}else:\n    {}".format(*either))
+    found = check([str(tmp_path)], Options(cache=False, select=("COL",), cwd=tmp_path)).findings
+    assert [(one.span.path, one.span.line) for one in found] == [("both.py", 17), ("turns.py", 9)]

@@ -1086,15 +1086,15 @@ class Engine:
         if node[0] == "C" and not self.linker.stores(key, name):
             return self.domain.const(node[1], text)
         if node[0] in ("K", "Q", "S") and not self.linker.stores(key, name):
-            return self._at_class(path, node, full, text)
+            return self._at_class(key, name, path, node, text)
         return V(
             self.values.atom(full, Origin.UNKNOWN), text=text, null=self.values.lit(False) if node[0] == "D" else None
         )
 
-    def _at_class(self, path: str, node: Node, full: str, text: str) -> V:
+    def _at_class(self, key: ClassKey, name: str, path: str, node: Node, text: str) -> V:
         """Give what the body of a class computes for an attribute, where that varies; else no more than its name."""
-        asked = ("at class", full)
-        blank = V(self.values.atom(full, Origin.UNKNOWN), text=text)
+        asked = ("at class", key, name)  # two files, or one, may have classes of the same full name
+        blank = V(self.values.atom(f"{self.linker.class_name(key)}.{name}", Origin.UNKNOWN), text=text)
         if not self._may_enter(asked):
             return blank
         walker = Walker(self, Frame(path, self.linker.definition(path, 0), {}))
