@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+import meshlint.protocol.keeping as keeping
 import meshlint.protocol.summary as summary
 import meshlint.protocol.verdict as verdict
 from meshlint.mesh.dims import STANDARD
-from meshlint.models.registry import Models
 from meshlint.protocol.cone import ConeLinker
 from meshlint.protocol.facts import FileFacts
 from meshlint.protocol.program import facts_of
@@ -97,7 +97,7 @@ def program(seed: int, recursive: bool) -> dict[str, FileFacts]:
 
 
 def judging(facts: dict[str, FileFacts]) -> Callable[[str], Part]:
-    verdicts = Verdicts(Engine(ConeLinker(facts), Models()), STANDARD)
+    verdicts = Verdicts(Engine(ConeLinker(facts)), STANDARD)
     return lambda path: verdicts.units((path,)).parts[path]
 
 
@@ -119,11 +119,11 @@ def test_what_a_file_shows_is_the_same_whatever_was_judged_before(first: int, re
 BOUNDS = {
     "runs": (verdict, "RUNS_PER_ROOT", 6),
     "effort": (verdict, "EFFORT_OF_FILE", 60),
-    "depth": (summary, "MAX_CALL_DEPTH", 4),
-    "steps": (summary, "MAX_STEPS", 60),
-    "nodes": (summary, "MAX_PLACED", 60),
+    "depth": (keeping, "MAX_CALL_DEPTH", 4),
+    "steps": (keeping, "MAX_STEPS", 60),
+    "nodes": (keeping, "MAX_PLACED", 60),
     "groups": (summary, "MAX_GROUPS", 1),
-    "nesting": (summary, "MAX_NESTED", 40),
+    "nesting": (keeping, "MAX_NESTED", 40),
 }
 
 

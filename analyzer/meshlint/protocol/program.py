@@ -83,7 +83,7 @@ class Program:
 
     def _parts(self) -> list[Part]:
         linker = Linker(self.facts) if self.memory is None else ConeLinker(self.facts)
-        engine = Engine(linker, Models(self.models))
+        engine = Engine(linker, models=Models(self.models))
         if self.heads is not None:
             know(engine, self.heads)
         if self.memory is not None:

@@ -8,11 +8,9 @@ opaque and told in `notes`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import field, replace
 from functools import partial
 from itertools import repeat
-from typing import Any, TypeVar
 
 from meshlint.mesh.gate import WHICH, Expr, Origin, Values
 from meshlint.mesh.group import WORLD, Group
@@ -21,7 +19,7 @@ from meshlint.mesh.term import Node as Term
 from meshlint.models import names as known
 from meshlint.models.entry import Entry
 from meshlint.models.registry import Models
-from meshlint.place import Span
+from meshlint.protocol import keeping
 from meshlint.protocol.annotations import class_node, class_of, classes_of
 from meshlint.protocol.declared import Kinds, is_settings, typed
 from meshlint.protocol.decorators import gate_around
@@ -29,8 +27,9 @@ from meshlint.protocol.events import apply_model
 from meshlint.protocol.facts import COLLECTIVE, YIELD, Definition, FileFacts, Node, Param, dotted
 from meshlint.protocol.frame import Frame
 from meshlint.protocol.items import Goals, OpaqueItem, build, groups_of, left_by
-from meshlint.protocol.kept import TOO_DEEP, Held, Kept, Known, Level, Trail, work_of
-from meshlint.protocol.link import Linker, Target
+from meshlint.protocol.keeping import Exhausted, Keeping
+from meshlint.protocol.kept import Kept
+from meshlint.protocol.link import Target
 from meshlint.protocol.reading import is_none
 from meshlint.protocol.receivers import methods_of
 from meshlint.protocol.sources import Source, sources_of
@@ -45,17 +44,10 @@ MAX_CONTEXTS = 64
 """Ways in which one function calls another; further calls are opaque."""
 MAX_GROUPS = 16
 """Ways in which one function calls another above which groups that are not known are not told apart any more."""
-MAX_CALL_DEPTH = 24
 MAX_CALLS = 64
 """Calls through which an event is reached; beyond, a call is opaque on the groups of what it calls."""
-MAX_NESTED = 400
-"""Expressions and blocks inside of one another while a root is walked, calls included."""
 MAX_ACTED = 200
 """Groups that one function acts on; one with more is opaque."""
-MAX_STEPS = 40_000
-"""Statements walked for one root, calls included; as many for all roots of one file together."""
-MAX_PLACED = 80_000
-"""Nodes of callees put into their callers, likewise."""
 MANY_NAMES = 200
 """Names of a function beyond which each of its branches counts as work for them."""
 MANY_PARAMETERS = 64
@@ -64,8 +56,6 @@ SMALL = 3
 """A function of so few statements is walked for its value even where nothing says that it matters."""
 
 EVENT, RANK = 1, 2
-
-T = TypeVar("T")
 
 Edge = tuple[int, int, tuple[tuple[str, int], ...]]
 """What one definition comes to by itself (bits), the definition around it, and those that it may call."""
@@ -102,27 +92,17 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class Engine:
+class Engine(Keeping):
     """The tables of one program."""
 
-    linker: Linker
     models: Models = field(default_factory=Models)
     terms: Terms = field(default_factory=Terms)
     notes: list[str] = field(default_factory=list)
-    steps: int = 0
-    """Statements walked for one root; known answers count as if they were worked out for it."""
-    placed: int = 0
-    """Nodes of callees put into their callers, likewise."""
     file_steps: int = 0
     """Statements of what was walked for one file beside its roots."""
     frames: int = 0
-    nested: int = 0
-    peak: int = 0
-    """The most that `nested` was while the present thing is worked out."""
     root: Kept | None = None
     """What the root came to that was entered last."""
-    two_sided: set[Span] = field(default_factory=set)
-    """Gates with events on both sides, as they are written, in what was walked last."""
     edges: dict[str, tuple[Edge, ...]] = field(default_factory=dict)
     """What the definitions of each file may call, in their order; what is missing is worked out."""
     near: dict[str, bool] = field(default_factory=dict)
@@ -137,18 +117,6 @@ class Engine:
     _callees: dict[tuple[str, str], tuple[Entry | None, list[tuple[str, int]]]] = field(default_factory=dict)
     _makers: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
     """What each definition calls that makes objects of which something is modelled."""
-    _kept: dict[object, Known] = field(default_factory=dict)
-    _known: dict[object, tuple[Any, Any]] = field(default_factory=dict)
-    """What was looked up, with what it rests on."""
-    _held: Held = field(default_factory=Held)
-    _paid: set[Kept] = field(default_factory=set)
-    """The answers that count in `steps`."""
-    _numbers: dict[object, int] = field(default_factory=dict)
-    """The bit of each thing that was entered."""
-    _active: int = 0
-    """The bits of what is being worked out."""
-    _trail: Trail = field(default_factory=Trail)
-    _depth: int = 0
     _free: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
     _sources: dict[tuple[str, int], tuple[Source, ...]] = field(default_factory=dict)
     names: dict[tuple[str, str], V] = field(default_factory=dict)
@@ -170,12 +138,6 @@ class Engine:
         """The table of value numbers."""
         return self.terms.values
 
-    def spend(self) -> None:
-        """Count one statement; raises Exhausted beyond the bound of one root."""
-        self.steps += 1
-        if self.steps > MAX_STEPS:
-            raise Exhausted
-
     def weigh(self, names: int) -> None:
         """Count the names, beyond those that a function of a person has, that a branch copies, refines and joins."""
         if names > MANY_NAMES:
@@ -185,20 +147,6 @@ class Engine:
         """Count parameters beyond those that people write, four for a statement."""
         if parameters > 0:
             self.steps += parameters // 4
-
-    def place(self, outcome: Outcome) -> None:
-        """Count the nodes of a callee that is put into its caller; raises Exhausted beyond the bound of one root."""
-        self.placed += outcome.nodes
-        if self.placed > MAX_PLACED:
-            raise Exhausted
-
-    def nest(self) -> None:
-        """Count one thing inside of another, which takes one off at its end; raises Exhausted beyond the bound."""
-        self.nested += 1
-        if self.nested > self.peak:
-            self.peak = self.nested
-            if self.nested > MAX_NESTED:
-                raise Exhausted
 
     # -- what matters --------------------------------------------------------------------------------------------
 
@@ -268,7 +216,7 @@ class Engine:
     def afresh(self) -> Engine:
         """Give an engine for the same program whose values and terms are its own."""
         self.bits("", 0)
-        made = Engine(self.linker, self.models, near=self.near, gathered=self.gathered)
+        made = Engine(self.linker, models=self.models, near=self.near, gathered=self.gathered)
         made._callers, made._bits, made._eventful = self._callers, self._bits, self._eventful
         made._callees, made._makers = self._callees, self._makers
         return made
@@ -504,7 +452,7 @@ class Engine:
 
     def walked(self, func: Func) -> Frame:
         """Walk a function about whose arguments nothing is known; raises Exhausted if much was walked for the file."""
-        if self.file_steps > MAX_STEPS:
+        if self.file_steps > keeping.MAX_STEPS:
             raise Exhausted
         self._begin()
         key = (func.path, func.index)
@@ -513,149 +461,6 @@ class Engine:
             Walker(self, frame).block(frame.definition.body)
         self.file_steps += self.steps - self._trail.steps
         return frame
-
-    def _begin(self) -> None:
-        """Begin with one root."""
-        self.steps = self.placed = self._active = self._depth = self.nested = self.peak = 0
-        self.two_sided, self._trail = set(), Trail()
-        self._held.forget()
-        self._paid.clear()
-
-    def _bit(self, what: object) -> int:
-        known = self._numbers.get(what)
-        if known is None:
-            known = self._numbers[what] = TOO_DEEP << (len(self._numbers) + 1)
-        return known
-
-    def _may_enter(self, what: object) -> bool:
-        """Say whether something may be worked out here: not inside of itself, and not too deep."""
-        bit, trail = self._bit(what), self._trail
-        if bit & self._active:
-            trail.cuts |= bit
-            return False
-        if self._depth >= MAX_CALL_DEPTH:
-            trail.cuts |= TOO_DEEP
-            return False
-        trail.met |= bit
-        trail.deepest = max(trail.deepest, self._depth + 1)
-        return True
-
-    def _looked_up(self, key: object, make: Callable[[], T]) -> T:
-        """Give what `make` finds without walking, from the table where it is known."""
-        known = self._known.get(key)
-        if known is None:
-            begun = self.linker.begin()
-            made = make()
-            known = self._known[key] = made, self.linker.end(begun)
-        else:
-            self.linker.used(known[1])
-        result: T = known[0]
-        return result
-
-    def _worked_out(self, key: object, what: object, make: Callable[[], T]) -> T:
-        """Give what `make` gives, from the table where it is known."""
-        result: T = self._answer(key, what, make).result
-        return result
-
-    def _answer(self, key: object, what: object, make: Callable[[], Any]) -> Kept:
-        known = self._kept.get(key)
-        if known is None:
-            known = self._kept[key] = Known()
-        kept = self._fitting(known)
-        if kept is not None:
-            self._pay(kept)
-        else:
-            kept = self._held_or_anew(known, self._bit(what), make)
-        self.two_sided |= kept.two_sided
-        return kept
-
-    def _fitting(self, known: Known) -> Kept | None:
-        """Give what a walk from here would find too: it meets nothing that is walked or cut off here."""
-        kept = known.whole
-        if kept is None or self._depth + kept.height > MAX_CALL_DEPTH:
-            kept = known.at.get(self._depth)
-        return None if kept is None or kept.met & (self._active | self._held.met) else kept
-
-    def _held_or_anew(self, known: Known, bit: int, make: Callable[[], Any]) -> Kept:
-        held = known.held
-        if held is None:
-            return self._anew(known, bit, make)
-        kept, trail = held[0], self._trail
-        trail.met |= kept.met
-        trail.cuts |= held[1] & (self._active | TOO_DEEP)
-        self.linker.used(kept.reads)
-        return kept
-
-    def _pay(self, kept: Kept) -> None:
-        """Take a known answer as if it were worked out here; raises Exhausted where that would."""
-        trail = self._trail
-        trail.met |= kept.met
-        trail.deepest = max(trail.deepest, self._depth + kept.height)
-        trail.below.append(kept)
-        trail.cuts |= kept.cut
-        self.peak = max(self.peak, self.nested + kept.nested)
-        self.linker.used(kept.reads)
-        if kept not in self._paid:
-            steps, placed = work_of(kept, self._paid)
-            self.steps += steps
-            self.placed += placed
-            trail.steps += steps
-            trail.placed += placed
-        if self.peak > MAX_NESTED or self.steps > MAX_STEPS or self.placed > MAX_PLACED:
-            raise Exhausted
-
-    def _anew(self, known: Known, bit: int, make: Callable[[], Any]) -> Kept:
-        around, sided = self._trail, self.two_sided
-        trail = self._trail = Trail(self._depth)
-        self.two_sided = set()
-        steps, placed, peak, self.peak = self.steps, self.placed, self.peak, self.nested
-        begun = self.linker.begin()
-        reads = None
-        try:
-            with self._inside(bit):
-                result = make()
-        finally:
-            two_sided, self.two_sided, self._trail = frozenset(self.two_sided), sided, around
-            nested, self.peak = self.peak - self.nested, max(peak, self.peak)
-            reads = self.linker.end(begun)
-        steps, placed = self.steps - steps, self.placed - placed
-        own = steps - trail.steps, placed - trail.placed
-        below = tuple(dict.fromkeys(trail.below))
-        height = trail.deepest - self._depth
-        kept = Kept(result, two_sided, reads, trail.met | bit, height, nested, *own, below, trail.cuts & TOO_DEEP)
-        around.met |= kept.met
-        around.cuts |= trail.cuts
-        around.deepest = max(around.deepest, trail.deepest)
-        if trail.cuts & ~TOO_DEEP or kept.met & self._held.met:
-            self._held.hold(known, bit, kept, trail.cuts)
-            around.below += below
-            around.steps += trail.steps
-            around.placed += trail.placed
-            return kept
-        if kept.cut:
-            known.at[self._depth] = kept
-        else:
-            known.whole = kept
-        self._paid.add(kept)
-        around.below.append(kept)
-        around.steps += steps
-        around.placed += placed
-        return kept
-
-    @contextmanager
-    def _inside(self, bit: int) -> Iterator[None]:
-        """Mark something as being worked out."""
-        self._active |= bit
-        self._depth += 1
-        self._trail.deepest = max(self._trail.deepest, self._depth)
-        self._held.levels.append(Level(bit))
-        try:
-            yield
-        finally:
-            self._active &= ~bit
-            self._depth -= 1
-            self._trail.cuts &= ~bit
-            self._held.leave()
 
     def _opaque(self, definition: Definition, func: Func, walker: Walker) -> Outcome:
         site = walker.site(definition.line, 1, definition.name)
@@ -1139,10 +944,6 @@ class Engine:
 def _counts(default: Node | None) -> bool:
     """Say whether a default is a number that no process has for its place where nobody says it: `rank=8` is a size."""
     return default is not None and default[0] == "C" and type(default[1]) is int and default[1] > 1
-
-
-class Exhausted(Exception):  # noqa: N818 - a bound, not an error
-    """One root took more statements than are allowed."""
 
 
 def _owner(definitions: tuple[Definition, ...], definition: Definition) -> int:

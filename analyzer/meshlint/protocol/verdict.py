@@ -29,7 +29,7 @@ from meshlint.mesh.skeleton import skeleton
 from meshlint.mesh.term import Alt, Loop, Op, Site, count, walk
 from meshlint.mesh.term import Node as Term
 from meshlint.place import Span
-from meshlint.protocol import summary
+from meshlint.protocol import keeping
 from meshlint.protocol.advice import advice
 from meshlint.protocol.facts import Definition, FileFacts, Node, calls, dotted
 from meshlint.protocol.forwarding import Omitted, falls_back, not_forwarded, optional_groups, switched_off
@@ -319,7 +319,7 @@ class Bill:
     @property
     def open(self) -> bool:
         """Say whether further roots may be followed."""
-        return self.steps <= summary.MAX_STEPS and self.placed <= summary.MAX_PLACED
+        return self.steps <= keeping.MAX_STEPS and self.placed <= keeping.MAX_PLACED
 
     def add(self, kept: Kept | None) -> None:
         """Add one root."""
@@ -441,7 +441,7 @@ class Verdicts:
         try:
             term = root_term(engine, root)
         except (Exhausted, RecursionError):
-            cost = summary.MAX_STEPS // TANGLED if engine.peak > summary.MAX_NESTED else summary.MAX_STEPS + 1
+            cost = keeping.MAX_STEPS // TANGLED if engine.peak > keeping.MAX_NESTED else keeping.MAX_STEPS + 1
             self.costs[root] = Kept(None, frozenset(), steps=cost)
             self._too_much(root)
             return None

@@ -953,7 +953,7 @@ class Walker:
             handed_on(self, (*args, *kwargs.values()))
             made = self.pure(f"{func.path}:{func.index}", args, kwargs, func.receiver, node)
             return self.engine.as_declared(func, made)
-        self.engine.place(outcome)
+        self.engine.place(outcome.nodes)
         site = self.call_site(node)
         if outcome.gate is not None:
             gate = Gate(self.site(node[4], node[5], "decorator"), "decorator", "", True, node[6])
