@@ -16,6 +16,14 @@ from meshlint.protocol.values import (
 from meshlint.records import dataclass
 
 
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """Conditions of which not all hold; `tests` are the value numbers that they are made of."""
+
+    parts: tuple[Expr, ...]
+    tests: frozenset[int]
+
+
 @dataclass(slots=True, eq=False)
 class Frame:
     """One activation of a definition."""
@@ -33,6 +41,8 @@ class Frame:
     """Parameters whose value was reduced in place, and over which dims."""
     waited: set[str] = field(default_factory=set)
     """Parameters that say how far a thread is and that were waited for."""
+    assumed: list[Assumed] = field(default_factory=list)
+    """What holds behind guards that raise."""
     lazy: bool = False
     rough: bool = False
     """In the first round of a loop, which only shows what changes: loops inside go round once."""

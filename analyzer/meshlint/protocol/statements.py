@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from meshlint.mesh.gate import Expr, Origin
 from meshlint.mesh.group import WORLD
 from meshlint.mesh.term import Gate
+from meshlint.protocol.assumed import left_open, only_raises, remember
 from meshlint.protocol.facts import Node, dotted
 from meshlint.protocol.items import (
     AltItem,
@@ -114,9 +115,11 @@ def branch(
     test: Node | None = None,
 ) -> bool:
     """Walk both sides of a branch and join them."""
+    frame = walker.frame
+    if frame.assumed:
+        condition = left_open(frame, walker.domain, condition)
     if condition.op == "lit":
         return walker.block(then if condition.args[0] else otherwise)
-    frame = walker.frame
     outer, before = frame.items, frame.env
     walker.engine.weigh(len(before))
     first: list[Item] = []
@@ -142,6 +145,8 @@ def branch(
         frame.env = after
     if alive is not other and not condition.var:
         keep_size(walker, condition, second if alive else first)
+    if alive is not other and only_raises(second if alive else first):
+        remember(frame, walker.domain, walker.values.negate(condition) if alive else condition)
     if (first or second) and any(has_events(side) or has_exits(side) for side in (first, second)):
         gate = gate_of(walker, line, end, form, first, second)
         if has_events(first) and has_events(second):
@@ -297,9 +302,10 @@ def s_with(walker: Walker, node: Node) -> bool:
         if target is not None:
             walker.store(target, value)
     inner: list[Item] = []
-    frame.items = inner
+    frame.items, assumed = inner, len(frame.assumed)
     alive = walker.block(node[3])
     frame.items = []
+    del frame.assumed[assumed:]
     for value, _ in reversed(exits):
         call_method(walker, value, "__exit__", node)
     if frame.items:
@@ -343,6 +349,7 @@ def s_assert(walker: Walker, node: Node) -> bool:
     """`assert`: what goes on satisfies it."""
     condition = walker.domain.truth(walker.eval(node[2]))
     assume(walker, node[2], True)
+    remember(walker.frame, walker.domain, walker.values.negate(condition))
     for fact in size_facts(walker.values, condition):
         leave = ExitItem("exit", walker.site(node[1], 1, "assert"))
         walker.frame.items.append(AltItem(fact, [], [leave], Gate(walker.site(node[1], 1, "assert"), "assert")))
@@ -454,12 +461,12 @@ def walk_loop(
     """Walk a loop body twice: once to see what changes, once for its items."""
     frame = walker.frame
     line, end = node[1], node[-1]
-    outer, before, returns = frame.items, dict(frame.env), len(frame.returns)
+    outer, before, returns, assumed = frame.items, dict(frame.env), len(frame.returns), len(frame.assumed)
     frame.items = []
     rough, frame.rough = frame.rough, True
     one_round(walker, body, element, target, trip)
     frame.rough = rough
-    del frame.returns[returns:]
+    del frame.returns[returns:], frame.assumed[assumed:]
     again = walker.domain.number(walker.key("round", line))
     later = walker.values.compare("<", 0, again)
     if trip.var:
@@ -472,6 +479,7 @@ def walk_loop(
     frame.items = inner
     entry = dict(frame.env)
     one_round(walker, body, element, target, trip)
+    del frame.assumed[assumed:]
     frame.env = widened_env(walker, later, frame.env, entry)
     frame.items = outer
     other: list[Item] = []
@@ -520,8 +528,9 @@ def walk_body(walker: Walker, node: Node) -> bool:
     What one collective raises it raises on all of its ranks: then no handler counts.
     """
     frame = walker.frame
-    before, count = dict(frame.env), len(frame.items)
+    before, count, assumed = dict(frame.env), len(frame.items), len(frame.assumed)
     alive = walker.block(node[2])
+    del frame.assumed[assumed:]  # somebody may catch it
     outer = frame.items
     alike = len(node[2]) == 1 and len(outer) == count + 1 and isinstance(outer[-1], OpItem)
     handlers: list[tuple[list[Item], bool, int, Origin]] = []

@@ -523,6 +523,11 @@ class Domain:
             return values.either(condition, otherwise)
         if otherwise is condition:
             return values.both(condition, then)
+        against = values.negate(condition)
+        if then is against:
+            return values.both(against, otherwise)
+        if otherwise is against:
+            return values.either(against, then)
         if then.op == "lit":
             return (
                 values.either(condition, otherwise)
