@@ -112,7 +112,7 @@ def special_method(walker: Walker, base: V, name: str, node: Node) -> V | None:
             again = V(given.expr, None, walker.no, base.label, base.buf, given.text, given.phi)
             walker.bind(path, root_of(path), again)
         return base
-    if name in ("append", "extend", "add", "insert", "update") and node[2]:
+    if name in ("append", "extend", "add", "insert", "update") and (node[2] or node[3]):
         return grown(walker, base, name, node)
     if name == "split" or name == "format":
         return None
@@ -183,9 +183,31 @@ def grown(walker: Walker, base: V, name: str, node: Node) -> V:
     data: Any = None
     if isinstance(base.data, Seq) and name == "append" and len(base.data.items) < 32 and args:
         data = listed((*base.data.items, args[0]))
+    if name in ("update", "insert"):
+        data = updated(base, args, kwargs) if name == "update" else None
+        set_anew = None if data is None else [key for key, _ in data.items[len(base.data.items) :]]
+        forget_elements(walker, path, set_anew)
     expr = walker.domain.opaque(f"#{base.expr.id}.{name}@{walker.frame.path}:{node[4]}", parts, close=True)
     walker.bind(path, root_of(path), V(expr, data, walker.no, base.label, base.buf, base.text))
     return walker.domain.const(None)
+
+
+def updated(base: V, args: list[V], kwargs: dict[str, V]) -> Map | None:
+    """Give what a dict holds after `update`; None where it was not known, or is given what is not."""
+    given = [value.data for value in args]
+    if not isinstance(base.data, Map) or not all(isinstance(data, Map) for data in given):
+        return None
+    items = (*base.data.items, *(item for data in given for item in data.items), *kwargs.items())
+    return mapped(items, base.data.rest or any(data.rest for data in given))
+
+
+def forget_elements(walker: Walker, path: str, keys: list[Any] | None) -> None:
+    """Forget the elements of a list or dict that are bound by themselves: those under some keys, or all."""
+    env = walker.frame.env
+    start = f"{path}["
+    gone = None if keys is None else {f"{start}{key!r}]" for key in keys}
+    for name in [name for name in env if name.startswith(start) and (gone is None or name in gone)]:
+        del env[name]
 
 
 def call_builtin(walker: Walker, name: str, args: list[V], kwargs: dict[str, V], node: Node) -> V | None:

@@ -410,16 +410,38 @@ def joined_env(walker: Walker, condition: Expr, first: dict[str, V], second: dic
         other = shorter.get(name)
         if other is value:
             continue
+        if other is None and "[" in name:
+            other = element_at(shorter, name)
         if other is not None:
             left, right = (value, other) if longer is first else (other, value)
             found[name] = walker.domain.join(condition, left, right)
             walker.frame.joins.add(name)
         elif "." in name or "[" in name:
             del found[name]
-    for name in second:
-        if name not in found and name not in first and "." not in name and "[" not in name:
-            found[name] = second[name]
+    for name, value in second.items() if longer is first else ():
+        if name not in found and name not in first:
+            other = element_at(first, name) if "[" in name else None
+            if other is not None:
+                found[name] = walker.domain.join(condition, other, value)
+                walker.frame.joins.add(name)
+            elif "." not in name and "[" not in name:
+                found[name] = value
     return found
+
+
+def element_at(env: dict[str, V], name: str) -> V | None:
+    """Give the element of a list or dict under the name of its place, where it is not bound by itself."""
+    for end in range(len(name) - 1, 0, -1):
+        if name[end] != "[" or (held := env.get(name[:end])) is None:
+            continue
+        data, key = held.data, name[end + 1 : -1]
+        if isinstance(data, Map):
+            return next((value for known, value in data.items[::-1] if repr(known) == key), None)
+        if isinstance(data, Seq) and key.removeprefix("-").isdecimal():
+            place = int(key)
+            return data.items[place] if -len(data.items) <= place < len(data.items) else None
+        return None
+    return None
 
 
 def rounds_of(walker: Walker, text: Node, sequence: V, line: int) -> tuple[Expr, V]:
@@ -510,6 +532,9 @@ def widened_env(walker: Walker, later: Expr, new: dict[str, V], old: dict[str, V
             found[name] = walker.domain.join(later, other, value, kept=False)
         elif other is None:
             found[name] = value
+    for name, value in new.items():
+        if "[" in name and name not in old and (before := element_at(old, name)) is not None:
+            found[name] = walker.domain.join(later, value, before, kept=False)
     return found
 
 
