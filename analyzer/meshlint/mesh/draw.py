@@ -13,6 +13,7 @@ from meshlint.mesh.dims import Mesh
 from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse, truth
 from meshlint.mesh.gate import Expr, atoms, show
 from meshlint.mesh.group import Group
+from meshlint.mesh.naming import Names, names_of
 from meshlint.mesh.pairing import Instead
 from meshlint.mesh.simulate import Event, Run, Stuck, gate_key
 from meshlint.mesh.term import Alt, Loop, Op, Site
@@ -21,38 +22,14 @@ from meshlint.place import Span
 WIDTH = 120
 
 
-def place(mesh: Mesh, rank: int) -> str:
-    """Name a rank by its coordinates on the dims that have more than one rank: `tp0 cp1`."""
-    names: dict[str, int] = {}
-    axes = mesh.axes
-    shown = [index for index in axes.dense if mesh.sizes[index] > 1]
-    for index in shown:
-        names[_dim(mesh, index)] = mesh.coordinates(rank)[index]
-    return " ".join(f"{name}{value}" for name, value in names.items()) or "rank0"
-
-
-def _dim(mesh: Mesh, index: int) -> str:
-    """Name a leaf by its parent where no other leaf of the parent has ranks; that of an unknown group is a place."""
-    leaf = mesh.axes.leaves[index]
-    if leaf.startswith("?"):
-        apart = [
-            other for other in mesh.axes.dense if mesh.axes.leaves[other].startswith("?") and mesh.sizes[other] > 1
-        ]
-        return "place" if len(apart) == 1 else f"place-{apart.index(index) + 1}."
-    for parent, below in mesh.axes.children:
-        if leaf in below and sum(mesh.sizes[mesh.axes.leaves.index(other)] > 1 for other in below) == 1:
-            return parent
-    return leaf
-
-
 def draw(fault: Fault, instead: Sequence[Instead] = ()) -> str:
     """Draw the mesh of a fault: the stuck operation, one cell for each rank, and who waits for whom."""
     run, stuck = fault.run, fault.stuck
-    home = _home(fault)
+    home, names = _home(fault), names_of(fault)
     lines = [_title(home, fault)]
-    cells = [_cell(home, run, stuck, rank, instead) for rank in range(run.mesh.world)]
+    cells = [f"{names.place(rank)}  {_cell(home, run, stuck, rank, instead)}" for rank in range(run.mesh.world)]
     lines += [f"  {line}" for line in _grid(run.mesh, stuck, cells)]
-    return "\n".join(_fit(line) for line in (*lines, *_ending(home, run, stuck, instead)))
+    return "\n".join(_fit(line) for line in (*lines, *_ending(home, names, stuck, instead)))
 
 
 def _title(home: Site, fault: Fault) -> str:
@@ -93,19 +70,18 @@ def _file_line(span: Span) -> str:
 
 
 def _cell(home: Site, run: Run, stuck: Stuck, rank: int, instead: Sequence[Instead]) -> str:
-    where = place(run.mesh, rank)
     waiting = dict(stuck.arrived)
     if rank in waiting:
         if stuck.how != "wait":
             asked = f" {_differing(run, stuck, rank)}".rstrip()
-            return f"{where}  calls {waiting[rank].kind}{asked}, {_line(home, waiting[rank].site)}"
-        return f"{where}  enters"
+            return f"calls {waiting[rank].kind}{asked}, {_line(home, waiting[rank].site)}"
+        return "enters"
     if rank in stuck.members:
-        return f"{where}  {_absent(home, run, stuck, rank, instead)}"
+        return _absent(home, run, stuck, rank, instead)
     elsewhere = [op for item in run.stuck for other, op in item.arrived if other == rank]
     if any(op.site == other.site for op in elsewhere for other in waiting.values()):
-        return f"{where}  enters"
-    return f"{where}  {_blocked(home, run, rank) or 'goes on'}"
+        return "enters"
+    return _blocked(home, run, rank) or "goes on"
 
 
 def _differing(run: Run, stuck: Stuck, rank: int) -> str:
@@ -184,33 +160,33 @@ def _rows(mesh: Mesh, stuck: Stuck) -> list[list[int]]:
     return sorted(rows.values())
 
 
-def _ending(home: Site, run: Run, stuck: Stuck, instead: Sequence[Instead]) -> list[str]:
-    arrived = _places(run.mesh, [rank for rank, _ in stuck.arrived])
+def _ending(home: Site, names: Names, stuck: Stuck, instead: Sequence[Instead]) -> list[str]:
+    arrived = _places(names, [rank for rank, _ in stuck.arrived])
     if stuck.how == "root":
-        return [f"the root is not a member of the instance {_places(run.mesh, list(stuck.members))}"]
+        return [f"the root is not a member of the instance {_places(names, list(stuck.members))}"]
     clash = [item for item in instead if item.outcome == "clashes" or (item.outcome == "hangs" and item.op)]
     pairs = [item for item in instead if item.outcome == "pairs" and item.op is not None]
     lines = []
     if stuck.how == "clash":
-        arrived = f"{place(run.mesh, stuck.arrived[0][0])} in {_called(home, stuck.arrived[0][1])}"
+        arrived = f"{names.place(stuck.arrived[0][0])} in {_called(home, stuck.arrived[0][1])}"
         if not clash:
-            lines.append(f"{_places(run.mesh, list(stuck.members))} stand at calls that do not match")
+            lines.append(f"{_places(names, list(stuck.members))} stand at calls that do not match")
     for item in pairs:
         verb = "pairs" if item.sure else "can pair"
         called = _called(home, item.op) if item.op else ""
         later = " of the next round" if item.again else ""
-        lines.append(f"{arrived} {verb} silently with {place(run.mesh, item.rank)} in {called}{later}")
+        lines.append(f"{arrived} {verb} silently with {names.place(item.rank)} in {called}{later}")
     left = dict.fromkeys(item.left for item in pairs if item.left is not None)
-    lines += [f"then {place(run.mesh, rank)} is left waiting in {_called(home, op)}" for rank, op in left]
+    lines += [f"then {names.place(rank)} is left waiting in {_called(home, op)}" for rank, op in left]
     for item in clash:
         called = _called(home, item.op) if item.op else ""
         verb = "meet" if stuck.how != "clash" and len(stuck.arrived) > 1 else "meets"
-        lines.append(f"{arrived} {verb} {place(run.mesh, item.rank)} in {called}: {_meaning(item)}")
+        lines.append(f"{arrived} {verb} {names.place(item.rank)} in {called}: {_meaning(item)}")
     taken = {item.rank for item in (*pairs, *clash)}
     absent = [rank for rank in stuck.missing if rank not in taken]
     if absent:
         verb = "wait" if len(stuck.arrived) > 1 else "waits"
-        lines.append(f"{arrived} {verb} for ever for {_places(run.mesh, absent)}")
+        lines.append(f"{arrived} {verb} for ever for {_places(names, absent)}")
     return lines
 
 
@@ -222,21 +198,22 @@ def _meaning(item: Instead) -> str:
     return "sizes differ, a clash" if item.outcome == "clashes" else "another operation, a hang"
 
 
-def _places(mesh: Mesh, ranks: list[int]) -> str:
-    names = [place(mesh, rank) for rank in ranks]
-    if len(names) > 4:
-        names = [*names[:3], f"{len(names) - 3} more"]
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+def _places(names: Names, ranks: list[int]) -> str:
+    told = [names.place(rank) for rank in ranks]
+    if len(told) > 4:
+        told = [*told[:3], f"{len(told) - 3} more"]
+    return told[0] if len(told) == 1 else ", ".join(told[:-1]) + " and " + told[-1]
 
 
 def traces(fault: Fault) -> str:
     """Write the traces of a rank that waits and of one that does not come, side by side, to where they part."""
-    run, stuck = fault.run, fault.stuck
+    stuck = fault.stuck
     left = stuck.arrived[0][0]
     right = stuck.missing[0] if stuck.missing else stuck.arrived[-1][0]
     rows = _aligned(_steps(fault, left), _steps(fault, right))
-    half = min((WIDTH - 3) // 2, max([len(place(run.mesh, left)), *(len(first) for first, _ in rows)]))
-    head = f"{place(run.mesh, left):<{half}} | {place(run.mesh, right)}"
+    names = names_of(fault)
+    half = min((WIDTH - 3) // 2, max([len(names.place(left)), *(len(first) for first, _ in rows)]))
+    head = f"{names.place(left):<{half}} | {names.place(right)}"
     lines = [head, "-" * half + "-+-" + "-" * half]
     lines += [f"{_short(first, half):<{half}} | {_short(second, WIDTH - half - 3)}".rstrip() for first, second in rows]
     return "\n".join(lines)

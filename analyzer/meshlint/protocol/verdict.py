@@ -22,6 +22,7 @@ from meshlint.mesh.evaluate import Layout, Unresolvable, View, evaluate, refuse
 from meshlint.mesh.fast import Prover, varies
 from meshlint.mesh.gate import Origin, atoms, show, shows_apart
 from meshlint.mesh.group import Group
+from meshlint.mesh.naming import legend
 from meshlint.mesh.pairing import Instead, pairing
 from meshlint.mesh.segment import condition_of
 from meshlint.mesh.simulate import Options, Verdict
@@ -983,7 +984,8 @@ class Verdicts:
             head = f"{first} may not be reached by all of its ranks: each decides line {line} for itself."
         else:
             head = f"{first} is not reached by all of its ranks: the gate on line {line} divides them."
-        return "\n\n".join([head + _shown_with(fault), draw(fault, instead), traces(fault)])
+        drawn = "\n".join(filter(None, (draw(fault, instead), legend(fault, instead))))
+        return "\n\n".join([head + _shown_with(fault), drawn, traces(fault)])
 
     def _related(self, fault: Fault, instead: tuple[Instead, ...], site: Site) -> Iterator[Related]:
         seen = {site.span}
@@ -991,14 +993,28 @@ class Verdicts:
             seen.add(fault.node.gate.site.span)
             told = "the way out" if _all_may_leave(fault) else "the gate that divides the ranks"
             yield Related(fault.node.gate.site.span, told)
-        for frame in fault.stuck.arrived[0][1].site.frames():
+        op = fault.stuck.arrived[0][1]
+        if fault.node is not None and fault.node.gate.form == "decorator":
+            yield from self._decorated(fault.node.gate.site, op.site)
+        for frame in op.site.frames():
             if frame.span not in seen:
                 seen.add(frame.span)
-                yield Related(frame.span, f"through `{frame.label}`" if frame.label else "through this call")
+                through = f"through `{frame.label}`" if frame.label else "through this call"
+                yield Related(frame.span, f"where `{op.kind}` is called" if frame is op.site else through)
         for item in instead:
             if item.op is not None and item.op.site.span not in seen:
                 seen.add(item.op.site.span)
                 yield Related(item.op.site.span, "where the others go instead")
+
+    def _decorated(self, gate: Site, site: Site) -> Iterator[Related]:
+        """Give the function whose decorator is a gate: it is the one that the call goes into."""
+        frames = [frame.span for frame in site.frames()]
+        starts = [(span.path, span.line, span.column) for span in frames]
+        start = (gate.span.path, gate.span.line, gate.span.column)
+        inner = self._function(below := frames[starts.index(start) + 1]) if start in starts[:-1] else None
+        if inner is not None:
+            told = f"`{inner.name}`, whose decorator lets only some ranks in"
+            yield Related(Span(below.path, inner.line), told)
 
     def _scope(self, fault: Fault, site: Site) -> str:
         inner = self._function(fault.node.gate.site.span if fault.node is not None else site.span)
