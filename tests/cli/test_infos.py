@@ -35,3 +35,30 @@ def test_infos_that_differ_stand_apart(tmp_path: Path, meshlint: CommandLine) ->
     (tmp_path / "one.sh").write_text(LAUNCH.format(cp=1))
     (tmp_path / "two.sh").write_text(LAUNCH.format(cp=1).replace("a2a", "all_gather"))
     assert meshlint("check", "--select", "CTX010", tmp_path).out.count("info[CTX010]") == 2
+
+
+CODE = """import os
+
+import torch.distributed as dist
+
+
+def save(path):
+    if os.path.exists(path):
+        dist.barrier()
+"""
+
+
+@pytest.mark.parametrize("files", [1, 2, 12])
+def test_an_info_about_code_shows_its_call_and_its_gate(files: int, tmp_path: Path, meshlint: CommandLine) -> None:
+    for number in range(files):
+        (tmp_path / f"run{number:02}.py").write_text(CODE)
+    text = meshlint("check", "--isolated", "--no-cache", "--select", "COL", tmp_path).out
+    assert text.count("info[COL006]") == 1
+    for number in range(min(files, 10)):
+        assert (
+            f"  run{number:02}.py:8:9  (the run hangs)\n"
+            "    |\n  8 |         dist.barrier()\n    |         ^^^^^^^^^^^^^^\n"
+            f"  run{number:02}.py:7:5  the gate that divides the ranks\n  7 | if os.path.exists(path):\n"
+        ) in text
+    assert ("  and 2 more places: --verbose\n" in text) is (files == 12)
+    assert sum(line.startswith("  fix: ") for line in text.splitlines()) == 1

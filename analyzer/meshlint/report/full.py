@@ -54,16 +54,23 @@ def _grouped(findings: Sequence[Finding]) -> list[list[Finding]]:
 
 
 def _infos(group: Sequence[Finding], lines: dict[str, list[str]], style: Style) -> Iterator[str]:
-    """Give infos that say the same: the message once, a line for each place, one fix, and the launches of all."""
+    """Give infos that say the same: the message once, each place, one fix, and the launches of all.
+
+    The place in a launch is a line of its own; that in code stands with the gate and all else that took part.
+    """
     yield from _head(group[0], style)
     outcome = OUTCOMES[group[0].outcome]
+    of_code = not any(finding.launches for finding in group)
     for finding in group[:MAX_PLACES]:
+        if of_code:
+            yield from _places(finding, lines, style)
+            continue
         text = clean(_text(finding.span, lines) or "").strip()
         shown, _, _ = _window(text, 0, 1)
         yield f"  {style('place', _place(finding.span))}" + (f"  {shown}" if shown else "")
     if len(group) > MAX_PLACES:
         yield f"  and {len(group) - MAX_PLACES} more places: --verbose"
-    yield from ([f"  ({outcome})"] if outcome else [])
+    yield from ([f"  ({outcome})"] if outcome and not of_code else [])
     launches = {launch: None for finding in group for launch in finding.launches}
     yield from _facts(replace(group[0], launches=tuple(launches)))
 
@@ -77,14 +84,19 @@ def _head(finding: Finding, style: Style) -> Iterator[str]:
 
 def _finding(finding: Finding, lines: dict[str, list[str]], style: Style) -> Iterator[str]:
     yield from _head(finding, style)
+    yield from _places(finding, lines, style)
+    yield from (f"  {clean(given)}" for given in finding.given)
+    yield from _facts(finding)
+
+
+def _places(finding: Finding, lines: dict[str, list[str]], style: Style) -> Iterator[str]:
+    """Give the place to edit with its text marked, and every other one that took part."""
     outcome = OUTCOMES[finding.outcome]
     yield f"  {style('place', _place(finding.span))}" + (f"  ({outcome})" if outcome else "")
     yield from _snippet(finding.span, lines, style)
     for related in finding.related:
         yield f"  {style('place', _place(related.span))}  {clean(related.label)}"
         yield from _line(related.span, lines, style)
-    yield from (f"  {clean(given)}" for given in finding.given)
-    yield from _facts(finding)
 
 
 def _facts(finding: Finding) -> Iterator[str]:
