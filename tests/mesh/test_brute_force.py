@@ -14,7 +14,8 @@ from meshlint.mesh.dims import STANDARD
 from meshlint.mesh.fast import Prover
 from meshlint.mesh.segment import cut
 from meshlint.mesh.simulate import simulate
-from meshlint.mesh.term import Terms
+from meshlint.mesh.term import Site, Terms
+from meshlint.place import Span
 
 
 @pytest.mark.parametrize("block", range(6))
@@ -37,7 +38,8 @@ def test_copies_and_calls_keep_what_a_protocol_does(seed: int) -> None:
     translator = Translator()
     term = translator.term(write(seed, SHAPES[seed % len(SHAPES)]))
     terms: Terms = translator.terms
-    assert terms.rebuild(term).shape == term.shape
+    called = terms.call(term, Site(Span("a.py", 1)), terms.nil)
+    assert called.shape == term.shape and terms.call(term, Site(Span("a.py", 1)), terms.nil) is called
     assert terms.then(term, terms.nil).shape == term.shape
     assert cut(terms, term, None) is term
 

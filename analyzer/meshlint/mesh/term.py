@@ -8,7 +8,7 @@ equal first events are lifted out of a branch, loops without events vanish.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
 
@@ -352,8 +352,21 @@ class Terms:
     _nodes: dict[tuple[Any, ...], Node] = field(default_factory=dict)
     _shapes: dict[tuple[Any, ...], int] = field(default_factory=dict)
     _heads: dict[tuple[Any, ...], int] = field(default_factory=dict)
-    _head_of: dict[int, int] = field(default_factory=dict)
-    """The number of each event's facts, by the id of its node: copies of events share it."""
+    _events: dict[tuple[int, Group], int] = field(default_factory=dict)
+    _event_of: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """The numbers of each event, with its group and of its facts alone, by the id of its node: copies share them."""
+    _sites: dict[tuple[Span, str, int], Site] = field(default_factory=dict)
+    """The one site of each place and of the call by which it is reached, which is known by its identity."""
+    _gates: dict[tuple[int, str, str, bool, int, int], Gate] = field(default_factory=dict)
+    """The one gate of each kind, likewise."""
+    _own: dict[int, Site | Gate] = field(default_factory=dict)
+    """Those sites and gates by their identity."""
+    _called: dict[tuple[int, int, int], Node] = field(default_factory=dict)
+    """What `call` gave."""
+    _orders: dict[int, list[tuple[Node, bool]]] = field(default_factory=dict)
+    """The nodes of terms that were copied, as `_order` gives them."""
+    _unions: dict[tuple[Any, ...], tuple[Group, ...]] = field(default_factory=dict)
+    """What `_joined` gave, by the identities of the groups of what follows, which their nodes keep alive."""
     joins: Joins = field(default_factory=Joins)
     cuts: dict[tuple[int, int], Node] = field(default_factory=dict)
     """What `meshlint.mesh.segment.cut` gave."""
@@ -379,21 +392,57 @@ class Terms:
 
     def exit(self, site: Site) -> Node:
         """Make the end of the rank's part: an uncaught exception, the end of the process."""
-        return self._make(Exit, ("exit",), (), (), 0, (site,))
+        one = self._site(site)
+        return self._made(Exit, (id(one),), ("exit",), (), (), 0, (one,))
 
     def _leaf(self, kind: type[Node]) -> Node:
-        return self._make(kind, (kind.__name__,), (), (), 0, ())
+        return self._made(kind, (), (kind.__name__,), (), (), 0, ())
 
-    def _make(
+    def _site(self, site: Site) -> Site:
+        """Give the one site of this place that the nodes of this table hold: they are told apart by its identity."""
+        if self._own.get(id(site)) is site:
+            return site
+        via = site.via
+        return self._reached(site, None if via is None else self._site(via))
+
+    def _reached(self, site: Site, via: Site | None) -> Site:
+        """Give the one site of a place that is reached through a call, of which it is given the one site."""
+        key = (site.span, site.label, 0 if via is None else id(via))
+        found = self._sites.get(key)
+        if found is None:
+            found = self._sites[key] = site if site.via is via else Site(site.span, site.label, via)
+            self._own[id(found)] = found
+        return found
+
+    def _gate(self, gate: Gate) -> Gate:
+        """Give the one gate of this kind, as for sites."""
+        if self._own.get(id(gate)) is gate:
+            return gate
+        leave = gate.exit_site
+        return self._gate_at(gate, self._site(gate.site), None if leave is None else self._site(leave))
+
+    def _gate_at(self, gate: Gate, site: Site, leave: Site | None) -> Gate:
+        """Give the one gate at a place, of which it is given the one site."""
+        end = 0 if leave is None else id(leave)
+        key = (id(site), gate.form, gate.leaves, gate.leaves_if, gate.end_line, end)
+        found = self._gates.get(key)
+        if found is None:
+            found = self._gates[key] = Gate(site, gate.form, gate.leaves, gate.leaves_if, gate.end_line, leave)
+            self._own[id(found)] = found
+        return found
+
+    def _made(
         self,
         kind: type[Node],
+        told: tuple[Any, ...],
         facts: tuple[Any, ...],
         below: tuple[Node, ...],
         groups: tuple[Group, ...],
         var: int,
         fields: tuple[Any, ...],
     ) -> Node:
-        key = (kind, *[part.id if isinstance(part, (Node, Expr)) else part for part in fields])
+        """Give the node that is told by this apart from others of its kind."""
+        key = (kind, *told)
         found = self._nodes.get(key)
         return self._added(key, kind, facts, below, groups, var, fields) if found is None else found
 
@@ -411,7 +460,11 @@ class Terms:
         size = min(SIZE_CAP, 1 + sum([node.size for node in below]))
         for node in below:
             var |= node.var
-        node = kind(len(self._nodes), shape, size, _joined(groups, below), var, _ends(kind, below), *fields)
+        acted = (groups, *[id(node.groups) for node in below])
+        union = self._unions.get(acted)
+        if union is None:
+            union = self._unions[acted] = _joined(groups, below)
+        node = kind(len(self._nodes), shape, size, union, var, _ends(kind, below), *fields)
         self._nodes[key] = node
         return node
 
@@ -435,45 +488,58 @@ class Terms:
         head = _head(kind, group, root, signature, agree, keys, handle)
         facts = (head, flags, None if value is None else value.id, into)
         number = self._heads.setdefault(facts, len(self._heads))
-        return self._event(number, (kind, group, rest, site, root, signature, agree, flags, keys, value, into, handle))
+        numbers = self._events.setdefault((number, group), len(self._events)), number
+        one = self._site(site)
+        fields = (kind, group, rest, one, root, signature, agree, flags, keys, value, into, handle)
+        return self._event(numbers, rest, one, fields)
 
     def moved(self, op: Op, rest: Node, site: Site) -> Node:
-        """Make the same event at another place, before another `rest`."""
+        """Make the same event at another place, the site of a node of this table, before another `rest`."""
+        numbers = self._event_of[op.id]
+        found = self._nodes.get((Op, numbers[0], rest.id, id(site)))
+        if found is not None:
+            return found
         fields = (
             op.kind, op.group, rest, site, op.root, op.signature, op.agree, op.flags, op.keys, op.value, op.into,
             op.handle,
         )  # fmt: skip
-        return self._event(self._head_of[op.id], fields)
+        return self._event(numbers, rest, site, fields)
 
-    def _event(self, number: int, fields: tuple[Any, ...]) -> Node:
-        _, group, rest, site, *_ = fields
-        key = (Op, number, group, rest.id, site)
+    def _event(self, numbers: tuple[int, int], rest: Node, site: Site, fields: tuple[Any, ...]) -> Node:
+        key = (Op, numbers[0], rest.id, id(site))
         found = self._nodes.get(key)
         if found is None:
-            found = self._added(key, Op, ("op", number), (rest,), (group,), 0, fields)
-            self._head_of[found.id] = number
+            found = self._added(key, Op, ("op", numbers[1]), (rest,), (fields[1],), 0, fields)
+            self._event_of[found.id] = numbers
         return found
 
     def wait(self, handle: str, rest: Node, site: Site) -> Node:
         """Make the wait for an operation issued under `handle`."""
-        return self._make(Wait, ("wait", handle), (rest,), (), 0, (handle, rest, site))
+        one = self._site(site)
+        told = (handle, rest.id, id(one))
+        return self._made(Wait, told, ("wait", handle), (rest,), (), 0, (handle, rest, one))
 
     def opaque(self, over: tuple[Group, ...] | None, rest: Node, site: Site) -> Node:
         """Make something unknown on the groups `over` (None: any)."""
         if over == ():
             return rest
         facts = ("opaque", None if over is None else tuple(channel_key(group) for group in over))
-        return self._make(Opaque, facts, (rest,), over or (), 0, (over, rest, site))
+        one = self._site(site)
+        return self._made(Opaque, (over, rest.id, id(one)), facts, (rest,), over or (), 0, (over, rest, one))
 
     def alt(self, condition: Expr, then: Node, otherwise: Node, gate: Gate) -> Node:
         """Make a branch: joins equal sides, lifts equal first events, drops the arm of a known condition.
 
         Events after the place where both sides meet are left there, so that a gate keeps what stands inside of it.
         """
+        return self._branch(condition, then, otherwise, self._gate(gate))
+
+    def _branch(self, condition: Expr, then: Node, otherwise: Node, gate: Gate) -> Node:
+        """Make a branch of a gate of this table."""
         if condition.op == "lit":
             return then if condition.args[0] else otherwise
         if condition.op == "not":
-            return self.alt(condition.args[0], otherwise, then, _flipped(gate))
+            return self._branch(condition.args[0], otherwise, then, self._gate(_flipped(gate)))
         if then.shape == otherwise.shape:
             return then
         if not (isinstance(then, Op) and isinstance(otherwise, Op)):
@@ -492,7 +558,7 @@ class Terms:
         return node
 
     def _alt(self, condition: Expr, then: Node, otherwise: Node, gate: Gate) -> Node:
-        key = (Alt, condition.id, then.id, otherwise.id, gate)
+        key = (Alt, condition.id, then.id, otherwise.id, id(gate))
         found = self._nodes.get(key)
         if found is None:
             fields = (condition, then, otherwise, gate)
@@ -519,50 +585,86 @@ class Terms:
 
     def loop(self, trip: Expr, body: Node, rest: Node, gate: Gate, after_return: Node | None = None) -> Node:
         """Make a loop; `after_return` (default: the end) is where a `return` inside the body goes on."""
-        goes_on = self.nil if after_return is None else after_return
+        return self._loop(trip, body, rest, self._gate(gate), self.nil if after_return is None else after_return)
+
+    def _loop(self, trip: Expr, body: Node, rest: Node, gate: Gate, goes_on: Node) -> Node:
+        """Make a loop of a gate of this table."""
         if isinstance(body, (Nil, Break)) or (trip.op == "lit" and trip.args[0] == 0):
             return rest
         if isinstance(body, Return) and goes_on.shape == rest.shape:
             return rest
         if trip.op == "lit" and isinstance(trip.args[0], int) and not falls_through(body):
-            return _Copy(self, self.nil, None, _same_expr, _same_group, stop=rest, leave=goes_on).of(body)
+            return _Copy(self, self.nil, None, stop=rest, leave=goes_on).of(body)
+        told = (trip.id, body.id, rest.id, goes_on.id, id(gate))
         fields = (trip, body, rest, goes_on, gate)
-        return self._make(Loop, ("loop", trip.id), (body, rest, goes_on), (), trip.var, fields)
+        return self._made(Loop, told, ("loop", trip.id), (body, rest, goes_on), (), trip.var, fields)
 
     def then(self, term: Node, rest: Node) -> Node:
         """Put `rest` after every normal end of `term`."""
-        return self.rebuild(term, rest)
+        return _Copy(self, rest, None).of(term)
 
     def call(self, callee: Node, site: Site, rest: Node) -> Node:
-        """Put a callee's term at the call `site`, followed by `rest`; its places remember the call."""
-        return self.rebuild(callee, rest, via=site)
+        """Put a callee's term at the call `site`, followed by `rest`; its places remember the call.
 
-    def rebuild(
-        self,
-        term: Node,
-        rest: Node | None = None,
-        *,
-        via: Site | None = None,
-        expr: Callable[[Expr], Expr] | None = None,
-        group: Callable[[Group], Group] | None = None,
-    ) -> Node:
-        """Copy a term: `rest` after its normal ends, places reached through `via`, values and groups mapped.
-
-        Everything is made by the constructors again, so that a mapped condition folds.
+        A caller is walked once for each way in which it is called, and most of its calls come to the same each time.
+        What is made of equal nodes is the same node: the second copy would be the first one.
         """
-        copy = _Copy(self, self.nil if rest is None else rest, via, expr or _same_expr, group or _same_group)
-        return copy.of(term)
+        via = self._site(site)
+        key = (callee.id, id(via), rest.id)
+        found = self._called.get(key)
+        if found is None:
+            found = self._called[key] = _Copy(self, rest, via).of(callee)
+        return found
+
+
+def _order(term: Node) -> list[tuple[Node, bool]]:
+    """Give the nodes of a term, each after those that follow it, apart inside and outside of loop bodies.
+
+    No recursion in the length of the term.
+    """
+    found: list[tuple[Node, bool]] = []
+    outside: set[int] = set()
+    inside: set[int] = set()
+    stack: list[tuple[Node, bool]] = [(term, False)]
+    while stack:
+        node, body = stack[-1]
+        done = inside if body else outside
+        if node.id in done:
+            stack.pop()
+            continue
+        known = len(stack)
+        if isinstance(node, (Op, Wait, Opaque)):
+            if node.rest.id not in done:
+                stack.append((node.rest, body))
+        elif isinstance(node, Alt):
+            if node.then.id not in done:
+                stack.append((node.then, body))
+            if node.otherwise.id not in done:
+                stack.append((node.otherwise, body))
+        elif isinstance(node, Loop):
+            if node.body.id not in inside:
+                stack.append((node.body, True))
+            if node.rest.id not in done:
+                stack.append((node.rest, body))
+            if node.after_return.id not in done:
+                stack.append((node.after_return, body))
+        if len(stack) == known:
+            done.add(node.id)
+            found.append((node, body))
+            stack.pop()
+    return found
 
 
 @dataclass(slots=True)
 class _Copy:
-    """One copying of a term; `done` holds the copy of each node, apart inside and outside of loop bodies."""
+    """One copying of a term: `rest` after its normal ends, places reached through `via`.
+
+    Everything is made by the constructors again, so that what comes together at the new ends is normalised.
+    """
 
     terms: Terms
     rest: Node
     via: Site | None
-    expr: Callable[[Expr], Expr]
-    group: Callable[[Group], Group]
     stop: Node | None = None
     leave: Node | None = None
     outside: dict[int, Node] = field(default_factory=dict)
@@ -571,62 +673,36 @@ class _Copy:
     """The same, of nodes inside of loop bodies."""
     sites: dict[int, Site] = field(default_factory=dict)
     """Places as reached through the call, by the identity of the place, which the copied term keeps alive."""
+    gates: dict[int, Gate] = field(default_factory=dict)
+    """Gates likewise."""
 
-    def of(self, term: Node, inside: bool = False) -> Node:
-        """Copy without recursion in the length of the term: what follows is copied first."""
-        stack: list[tuple[Node, bool]] = [(term, inside)]
-        while stack:
-            node, body = stack[-1]
-            done = self.inside if body else self.outside
-            if node.id not in done:
-                made = self._made(node, body, done, stack)
-                if made is None:
-                    continue
-                done[node.id] = made
-            stack.pop()
-        return (self.inside if inside else self.outside)[term.id]
-
-    def _made(self, node: Node, body: bool, done: dict[int, Node], stack: list[tuple[Node, bool]]) -> Node | None:
-        """Copy one node if what follows is copied; put that on the stack where it is not."""
-        if isinstance(node, (Op, Wait, Opaque)):
-            if node.rest.id not in done:
-                stack.append((node.rest, body))
-                return None
-        elif isinstance(node, Alt):
-            known = len(stack)
-            if node.then.id not in done:
-                stack.append((node.then, body))
-            if node.otherwise.id not in done:
-                stack.append((node.otherwise, body))
-            if len(stack) > known:
-                return None
-        elif isinstance(node, Loop):
-            known = len(stack)
-            if node.body.id not in self.inside:
-                stack.append((node.body, True))
-            if node.rest.id not in done:
-                stack.append((node.rest, body))
-            if node.after_return.id not in done:
-                stack.append((node.after_return, body))
-            if len(stack) > known:
-                return None
-        return self._copied(node, body, done)
+    def of(self, term: Node) -> Node:
+        """Copy a term, what follows first; the order is that of the term, whatever is put after it."""
+        orders = self.terms._orders
+        order = orders.get(term.id)
+        if order is None:
+            order = orders[term.id] = _order(term)
+        outside, inside = self.outside, self.inside
+        for node, body in order:
+            done = inside if body else outside
+            done[node.id] = self._copied(node, body, done)
+        return outside[term.id]
 
     def _copied(self, node: Node, body: bool, done: dict[int, Node]) -> Node:
         terms = self.terms
-        if isinstance(node, Op):
-            return self._op(node, done[node.rest.id])
         if isinstance(node, Alt):
-            then, otherwise = done[node.then.id], done[node.otherwise.id]
-            return terms.alt(self.expr(node.condition), then, otherwise, self._gate(node.gate))
+            gate = self.gates.get(id(node.gate)) or self._gate(node.gate)
+            return terms._branch(node.condition, done[node.then.id], done[node.otherwise.id], gate)
+        if isinstance(node, Op):
+            site = self.sites.get(id(node.site)) or self._site(node.site)
+            return terms.moved(node, done[node.rest.id], site)
         if isinstance(node, Loop):
-            parts = self.inside[node.body.id], done[node.rest.id], self._gate(node.gate)
-            return terms.loop(self.expr(node.trip), *parts, done[node.after_return.id])
+            parts = self.inside[node.body.id], done[node.rest.id]
+            return terms._loop(node.trip, *parts, self._gate(node.gate), done[node.after_return.id])
         if isinstance(node, Wait):
             return terms.wait(node.handle, done[node.rest.id], self._site(node.site))
         if isinstance(node, Opaque):
-            over = None if node.over is None else tuple(self.group(group) for group in node.over)
-            return terms.opaque(over, done[node.rest.id], self._site(node.site))
+            return terms.opaque(node.over, done[node.rest.id], self._site(node.site))
         return self._end(node, body)
 
     def _end(self, node: Node, body: bool) -> Node:
@@ -638,16 +714,6 @@ class _Copy:
             return node if body or self.leave is None else self.leave
         return self.terms.exit(self._site(node.site)) if isinstance(node, Exit) else node
 
-    def _op(self, node: Op, rest: Node) -> Node:
-        site = self._site(node.site)
-        if self.expr is _same_expr and self.group is _same_group:
-            return self.terms.moved(node, rest, site)
-        root = None if node.root is None else self.expr(node.root)
-        value = None if node.value is None else self.expr(node.value)
-        agree = tuple(self.expr(item) for item in node.agree)
-        group = self.group(node.group)
-        return self.terms.again(node, rest, site, group=group, root=root, value=value, agree=agree)
-
     def _site(self, site: Site) -> Site:
         """Give a place as reached through the call; equal chains of calls stay one chain."""
         if self.via is None:
@@ -655,14 +721,17 @@ class _Copy:
         found = self.sites.get(id(site))
         if found is None:
             via = self.via if site.via is None else self._site(site.via)
-            found = self.sites[id(site)] = Site(site.span, site.label, via)
+            found = self.sites[id(site)] = self.terms._reached(site, via)
         return found
 
     def _gate(self, gate: Gate) -> Gate:
         if self.via is None:
             return gate
-        leave = None if gate.exit_site is None else self._site(gate.exit_site)
-        return Gate(self._site(gate.site), gate.form, gate.leaves, gate.leaves_if, gate.end_line, leave)
+        found = self.gates.get(id(gate))
+        if found is None:
+            leave = None if gate.exit_site is None else self._site(gate.exit_site)
+            found = self.gates[id(gate)] = self.terms._gate_at(gate, self._site(gate.site), leave)
+        return found
 
 
 def channel_key(group: Group) -> tuple[object, ...]:
@@ -713,11 +782,3 @@ def _reads(expr: Expr, slots: set[str]) -> bool:
     if expr.op == "recv":
         return expr.args[0] in slots
     return any(_reads(arg, slots) for arg in expr.args if isinstance(arg, Expr))
-
-
-def _same_expr(expr: Expr) -> Expr:
-    return expr
-
-
-def _same_group(group: Group) -> Group:
-    return group
