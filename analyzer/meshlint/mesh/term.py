@@ -8,7 +8,6 @@ equal first events are lifted out of a branch, loops without events vanish.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
 
@@ -111,7 +110,7 @@ class Node:
     """What every node caches.
 
     `size` counts nodes (a shared one once per path, capped), `groups` are those of its events, `var` joins its gates,
-    `ends` says how its ways end (FALLS, BREAKS, RETURNS, EXITS).
+    `ends` says how its ways end (FALLS, BREAKS, RETURNS, EXITS), `all` is what `walk` gives, once it was asked.
     """
 
     id: int
@@ -120,6 +119,7 @@ class Node:
     groups: tuple[Group, ...]
     var: int
     ends: int
+    all: tuple[Node, ...] | None = field(default=None, init=False)
 
 
 @dataclass(slots=True, eq=False)
@@ -225,15 +225,23 @@ def children(node: Node) -> tuple[Node, ...]:
     return ()
 
 
-def walk(term: Node) -> Iterator[Node]:
+def walk(term: Node) -> tuple[Node, ...]:
     """Give every node once, each before what follows it, in the order of the program."""
+    known = term.all
+    if known is None:
+        known = term.all = tuple(_walked(term))
+    return known
+
+
+def _walked(term: Node) -> list[Node]:
+    found: list[Node] = []
     seen: set[int] = set()
     stack = [term]
     while stack:
         node = stack.pop()
         while node.id not in seen:
             seen.add(node.id)
-            yield node
+            found.append(node)
             if isinstance(node, (Op, Wait, Opaque)):
                 node = node.rest
             elif isinstance(node, Alt):
@@ -242,11 +250,12 @@ def walk(term: Node) -> Iterator[Node]:
             elif isinstance(node, Loop):
                 stack += (node.after_return, node.rest)
                 node = node.body
+    return found
 
 
 def count(term: Node) -> int:
     """Count the nodes, each once: what a limit on summaries should look at."""
-    return sum(1 for _ in walk(term))
+    return len(walk(term))
 
 
 @dataclass(slots=True)
