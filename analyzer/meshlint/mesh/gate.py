@@ -106,16 +106,20 @@ class Values:
 
     def _added(self, key: Any, op: str, args: tuple[Any, ...], var: int, local: bool, weak: bool) -> Expr:
         number = _number((op, var, local, weak, *args))
-        parts = [arg for arg in args if isinstance(arg, Expr)]
-        depth = 1 + max((arg.depth for arg in parts), default=0)
+        depth, bulk, origins, every = 0, 1, 0, True
+        for part in args:
+            if isinstance(part, Expr):
+                depth = part.depth if part.depth > depth else depth
+                bulk += part.bulk
+                origins |= part.origins
+                every = every and part.fixed
+        depth += 1
         if depth > DEPTH_CAP:
             origin = Origin.LOCAL if local else Origin.OPAQUE if var else Origin.UNKNOWN
-            op, args, depth, parts = "atom", (f"value {number}", origin, False), 1, []
-        bulk = min(BULK_CAP, 1 + sum(arg.bulk for arg in parts))
-        origins = ORIGIN_BITS[args[1]] if op == "atom" else 0
-        for arg in parts:
-            origins |= arg.origins
-        fixed = op in _PLACES or (op in _FOLDED and all(part.fixed for part in parts))
+            op, args, depth, bulk = "atom", (f"value {number}", origin, False), 1, 1
+        bulk = bulk if bulk < BULK_CAP else BULK_CAP
+        origins = ORIGIN_BITS[args[1]] if op == "atom" else origins
+        fixed = op in _PLACES or (op in _FOLDED and every)
         fixed = fixed or (op == "lit" and isinstance(args[0], int))
         found = self._table[key] = Expr(number, op, args, var, local, weak, depth, bulk, origins, fixed)
         return found
@@ -351,10 +355,12 @@ def _word(part: Any) -> str:
 
 
 def _merged(parts: tuple[Expr, ...]) -> tuple[int, bool, bool]:
-    var = 0
+    var, local, weak = 0, False, False
     for part in parts:
         var |= part.var
-    return var, any(part.local for part in parts), any(part.weak for part in parts)
+        local = local or part.local
+        weak = weak or part.weak
+    return var, local, weak
 
 
 def fold(op: str, left: Any, right: Any) -> Any:
