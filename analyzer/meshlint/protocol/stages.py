@@ -281,13 +281,55 @@ class Answer:
     missing: tuple[Missing, ...] = ()
 
 
-def ask(term: Node, axes: Axes, packed: Any, owner: str = "", off: frozenset[str] = frozenset()) -> Answer:
+Outline = tuple[tuple[int, ...], ...]
+
+Silent = dict[tuple[str, frozenset[str], Outline], Answer]
+"""Answers that name nothing, by the function, what the program refuses, and what the term is but for its places."""
+
+
+def ask(
+    term: Node,
+    axes: Axes,
+    packed: Any,
+    owner: str = "",
+    off: frozenset[str] = frozenset(),
+    silent: Silent | None = None,
+) -> Answer:
     """Ask both questions of a term that hands a batch on inside the tensor-parallel group; `owner` is its function.
 
     `off` names the settings that the program refuses together with pipeline parallelism: they explain no missing key.
+    `silent` are the answers of one program so far. Programs hold one function in several files: which events stand in
+    one place counts for what is found, and the places themselves only for what is said of it.
     """
     if not any(node.keys for node in walk(term) if isinstance(node, Op)):
         return Answer(True)
+    key = (owner, off, _outline(term))
+    known = None if silent is None else silent.get(key)
+    if known is not None:
+        packed("")  # what it says enters what the verdict rests on
+        return known
+    answer = _answered(term, axes, packed, owner, off)
+    if silent is not None and answer.differ is None and not answer.missing:
+        silent[key] = answer
+    return answer
+
+
+def _outline(term: Node) -> Outline:
+    """Give what each node does, which nodes follow it, and which events stand in one place: all but the places."""
+    nodes = walk(term)
+    number = {node.id: place for place, node in enumerate(nodes)}
+    sites: dict[Site, int] = {}
+    return tuple(
+        (
+            node.shape,
+            sites.setdefault(node.site, len(sites)) if isinstance(node, Op) else -1,
+            *[number[child.id] for child in children(node)],
+        )
+        for node in nodes
+    )
+
+
+def _answered(term: Node, axes: Axes, packed: Any, owner: str, off: frozenset[str]) -> Answer:
     script = _script(term, axes.mask("tp"))
     if not script.shared and not any(packed(key) for _, keys in script.below[term.id] for key in keys):
         return Answer(True)

@@ -42,7 +42,7 @@ from meshlint.protocol.link import function_at
 from meshlint.protocol.nones import MIDDLE, may_return_nones, nones
 from meshlint.protocol.pytests import is_test
 from meshlint.protocol.roots import Root, function_of, root_term, roots_of
-from meshlint.protocol.stages import STAGE_NAMES, Answer, Differ, Missing, ask, without_pipeline
+from meshlint.protocol.stages import STAGE_NAMES, Answer, Differ, Missing, Silent, ask, without_pipeline
 from meshlint.protocol.summary import Engine, Exhausted, asks_for_stages, seeds
 from meshlint.protocol.unbound import Unbound, unbound
 from meshlint.protocol.unfilled import Unfilled, makes_room, unfilled
@@ -352,6 +352,7 @@ class Verdicts:
     """The terms that count in `effort`."""
     reads: dict[object, Any] = field(default_factory=dict)
     """What each term and each answer about a gate rests on."""
+    silent: Silent = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make one judge for all roots."""
@@ -721,7 +722,7 @@ class Verdicts:
         seen: dict[Key, Standing] = {}
         for root in roots:
             name = self.engine.linker.definition(root.path, root.index).qualname
-            answer = ask(self._known(root), self.axes, self._lays_out, name, self._off())
+            answer = ask(self._known(root), self.axes, self._lays_out, name, self._off(), self.silent)
             if not answer.known:
                 self.judge.unjudged += 1
             for op, absent, fault in self._stage_faults(root, answer):
