@@ -23,9 +23,7 @@ def sources_of(engine: Engine, path: str, definition: Definition) -> tuple[Sourc
     if not (definition.mentions("==") or definition.mentions("!=")):
         return ()
     params = {param.name for param in definition.params}
-    compared: set[str] = set()
-    _compared(definition.body, compared)
-    asked = compared & params
+    asked = _compared(definition.body) & params
     if not asked:
         return ()
     found: dict[str, Node | None] = {}
@@ -41,10 +39,13 @@ def sources_of(engine: Engine, path: str, definition: Definition) -> tuple[Sourc
     return tuple(found.items()) if len(found) == 1 else ()
 
 
-def _compared(node: Node, found: set[str]) -> None:
+def _compared(body: Node) -> set[str]:
     """Gather the names that are compared for equality."""
-    if len(node) == 4 and node[0] == "Q" and node[1] in (("==",), ("!=",)):
-        found.update(side[1] for side in (node[2], *node[3]) if side[0] == "N")
-    for part in node:
-        if isinstance(part, tuple):
-            _compared(part, found)
+    found: set[str] = set()
+    stack: list[Node] = [body]
+    while stack:
+        node = stack.pop()
+        if len(node) == 4 and node[0] == "Q" and node[1] in (("==",), ("!=",)):
+            found.update(side[1] for side in (node[2], *node[3]) if side[0] == "N")
+        stack += [part for part in node if isinstance(part, tuple)]
+    return found

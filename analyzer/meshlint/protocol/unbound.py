@@ -33,14 +33,14 @@ class Unbound:
 
 def unbound(definition: Definition) -> Iterator[Unbound]:
     """Give the names that only a loop in the body of a function sets, under a test of its element for None."""
-    known = {param.name for param in definition.params}
     for place, node in enumerate(definition.body):
-        if node[0] == "for" and not node[5]:
-            for name in sorted(_set_where_there(node) - known):
+        found = _set_where_there(node) if node[0] == "for" and not node[5] else None
+        if found:  # few loops do: what is set before is gathered only for them
+            known = {param.name for param in definition.params} | _names_set(definition.body[:place])
+            for name in sorted(found - known):
                 line = _read(name, definition.body[place + 1 :])
                 if line:
                     yield Unbound(name, node[1], line, dotted(node[3]))
-        known |= _names_set(node)
 
 
 def _set_where_there(loop: Node) -> set[str]:
@@ -52,7 +52,7 @@ def _set_where_there(loop: Node) -> set[str]:
         if node[0] == "if" and _is_there(node[2], elements):
             there |= {name for inner in node[3] if inner[0] == "assign" for name in _names_in(inner[2])}
             others += node[4]
-    return there - _names_set(tuple(others)) - elements
+    return there - _names_set(tuple(others)) - elements if there else there
 
 
 def _is_there(test: Node, elements: set[str]) -> bool:
