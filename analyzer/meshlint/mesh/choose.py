@@ -26,21 +26,28 @@ CONSTANT_CAP = 7
 def expressions(term: Node) -> tuple[Expr, ...]:
     """Give the expressions that a term's nodes hold, each once, in the order of the program."""
     found: dict[int, Expr] = {}
+    groups: tuple[Group, ...] = ()
     for node in walk(term):
         for expr in _held(node):
             found[expr.id] = expr
+        if node.groups is not groups:  # those that follow one another mostly have the same
+            groups = node.groups
+            for group in groups:
+                for part in (group.members, group.lists):
+                    if part is not None:
+                        found[part.id] = part
     return tuple(found.values())
 
 
-def _held(node: Node) -> Iterator[Expr]:
+def _held(node: Node) -> tuple[Expr, ...]:
+    """Give the expressions of a node itself, those of its groups apart."""
     if isinstance(node, Alt):
-        yield node.condition
-    elif isinstance(node, Loop):
-        yield node.trip
-    elif isinstance(node, Op):
-        yield from (expr for expr in (node.root, node.value, *node.agree) if expr is not None)
-    for group in node.groups:
-        yield from (expr for expr in (group.members, group.lists) if expr is not None)
+        return (node.condition,)
+    if isinstance(node, Loop):
+        return (node.trip,)
+    if isinstance(node, Op):
+        return tuple([expr for expr in (node.root, node.value, *node.agree) if expr is not None])
+    return ()
 
 
 def parts(roots: tuple[Expr, ...]) -> Iterator[Expr]:
