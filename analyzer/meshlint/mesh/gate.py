@@ -36,6 +36,12 @@ class Origin(str, Enum):
     """What comes next where each rank may go through the same things in another order."""
 
 
+UNRESOLVED, FUNCTION, SETTING = Origin.UNKNOWN, Origin.OPAQUE, Origin.CONFIG
+"""Members under names of their own: Python 3.11 takes ten times as long for one of a class, and walks ask for many."""
+
+_APART, _LOCAL = Origin.APART, Origin.LOCAL
+
+
 @dataclass(slots=True, eq=False)
 class Expr:
     """One value number. Make them by a `Values` table only, and never store to one (freezing costs too much here).
@@ -105,7 +111,8 @@ class Values:
         return found
 
     def _added(self, key: Any, op: str, args: tuple[Any, ...], var: int, local: bool, weak: bool) -> Expr:
-        number = _number((op, var, local, weak, *args))
+        told = "\0".join([_word(part) for part in args])
+        number = _hashed(f"{op!r}\0{var}\0{local}\0{weak}\0{told}" if args else f"{op!r}\0{var}\0{local}\0{weak}")
         depth, bulk, origins, every = 0, 1, 0, True
         for part in args:
             if isinstance(part, Expr):
@@ -186,8 +193,8 @@ class Values:
 
         `var` matters for OPAQUE (a function of those coordinates) and APART; LOCAL is ALL, the others are uniform.
         """
-        if origin is not Origin.OPAQUE and origin is not Origin.APART:
-            var = ALL if origin is Origin.LOCAL else 0
+        if origin is not FUNCTION and origin is not _APART:
+            var = ALL if origin is _LOCAL else 0
         asked = (key, id(origin), count, var, weak)  # the hash of a member is slow
         found = self._table.get(asked)
         if found is None:
@@ -335,20 +342,16 @@ def takes_turns(expr: Expr) -> bool:
     return bool(expr.origins & ORIGIN_BITS[Origin.TURN])
 
 
-def _number(parts: tuple[Any, ...]) -> int:
-    """Give the id of an expression: alike in every run, so that nothing depends on the order of making."""
-    return _hashed("\0".join([_word(part) for part in parts]))
-
-
 def _hashed(text: str) -> int:
+    """Give the id of an expression: alike in every run, so that nothing depends on the order of making."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest(), "little")
 
 
 def _word(part: Any) -> str:
-    if type(part) is Origin:
-        return part.value
     if isinstance(part, Expr):
         return f"#{part.id}"
+    if type(part) is Origin:
+        return part.value
     if isinstance(part, Group):
         return f"{part.partition} {part.identity} {part.name} {part.weak}"
     return repr(part)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from meshlint.mesh.dims import ALL, leaf_of
-from meshlint.mesh.gate import Expr, Origin
+from meshlint.mesh.gate import SETTING, UNRESOLVED, Expr, Origin
 from meshlint.mesh.group import TENSOR, WORLD, Group
 from meshlint.mesh.term import Gate, Site
 from meshlint.models.entry import Entry
@@ -79,7 +79,7 @@ def apply_model(walker: Walker, entry: Entry, args: list[V], kwargs: dict[str, V
     if kind == "size" and group is not None:
         return walker.domain.of(values.size(group), text=text)
     if kind == "group" and group is not None:
-        return V(values.atom(f"group {group.name}", Origin.UNKNOWN), Grp(group), walker.no, text=text)
+        return V(values.atom(f"group {group.name}", UNRESOLVED), Grp(group), walker.no, text=text)
     if kind in ("first", "last") and group is not None:
         if group.lists is not None or group.members is not None or group.unknown:
             place = values.group_rank(group)
@@ -91,9 +91,9 @@ def apply_model(walker: Walker, entry: Entry, args: list[V], kwargs: dict[str, V
         starts = any(call.endswith("init_process_group") for call in walker.frame.definition.callees)
         return walker.domain.unknown(text, nonnull=True) if starts else walker.domain.const(True)
     if kind == "unordered":
-        return walker.domain.of(values.atom(text, Origin.UNKNOWN), Unordered(), text)
+        return walker.domain.of(values.atom(text, UNRESOLVED), Unordered(), text)
     if kind == "ranks" and group is not None:
-        return walker.domain.of(values.atom(f"ranks of #{mask} {text}", Origin.UNKNOWN), RanksOf(group), text)
+        return walker.domain.of(values.atom(f"ranks of #{mask} {text}", UNRESOLVED), RanksOf(group), text)
     if kind == "member" and group is not None and not group.unknown:
         return walker.domain.of(values.member(group), text=text)
     if kind == "source" and group is not None:
@@ -113,7 +113,7 @@ def apply_model(walker: Walker, entry: Entry, args: list[V], kwargs: dict[str, V
         if launched is not None:
             return launched
     if kind == "config":
-        return V(values.atom(text, Origin.CONFIG), Config(text.rpartition(".")[2]), walker.no, text=text)
+        return V(values.atom(text, SETTING), Config(text.rpartition(".")[2]), walker.no, text=text)
     if kind == "unwrap" and args:
         return args[0]
     if kind == "object":
@@ -127,7 +127,7 @@ def found_alone(walker: Walker, entry: Entry, node: Node | None, text: str) -> V
     values = walker.values
     if entry.dims:
         none = values.atom(f"{text} is None", Origin.APART, var=walker.domain.mask(entry.dims))
-        return V(values.atom(text, Origin.UNKNOWN), None, none, text=text)
+        return V(values.atom(text, UNRESOLVED), None, none, text=text)
     line = node[4] if node is not None else 0
     written = node is not None and node[2] and written_later(walker.frame.definition.body, node[2][0], line)
     atom = values.atom(walker.key(text, line), Origin.APART if written or entry.differs else Origin.LOCAL, var=ALL)
@@ -186,7 +186,7 @@ def mesh_made(walker: Walker, args: list[V], kwargs: dict[str, V], text: str) ->
     named = tuple(name for name in found if isinstance(name, str))
     mask, _ = walker.mesh_dims(list(named)) if found else (ALL, True)
     made = MeshOf(ALL if mask == 0 else mask, names=named)
-    return walker.domain.of(walker.values.atom(f"mesh {text}", Origin.UNKNOWN), made, text)
+    return walker.domain.of(walker.values.atom(f"mesh {text}", UNRESOLVED), made, text)
 
 
 def mesh_of_tensor(text: str, name: str) -> Group:
@@ -285,7 +285,7 @@ def group_made(walker: Walker, args: list[V], kwargs: dict[str, V], text: str, c
     if made is None:
         return walker.domain.unknown(walker.key(text, call[4]))
     group = replace(made, identity=f"{walker.frame.path}:{call[4]}")
-    return V(walker.values.atom(walker.key(text, call[4]), Origin.UNKNOWN), Grp(group), walker.no)
+    return V(walker.values.atom(walker.key(text, call[4]), UNRESOLVED), Grp(group), walker.no)
 
 
 def event_facts(
@@ -326,7 +326,7 @@ def event_facts(
         if path:
             slot = f"{site.span.path}:{site.span.line}:{site.span.column}"
             facts["into"] = (slot,)
-            if payload.expr.op != "atom" or payload.expr.args[1] is not Origin.UNKNOWN:
+            if payload.expr.op != "atom" or payload.expr.args[1] is not UNRESOLVED:
                 facts["value"] = payload.expr
     return facts
 

@@ -70,13 +70,14 @@ class Keeping:
         if self.placed > MAX_PLACED:
             raise Exhausted
 
-    def nest(self) -> None:
-        """Count one thing inside of another, which takes one off at its end; raises Exhausted beyond the bound."""
-        self.nested += 1
-        if self.nested > self.peak:
-            self.peak = self.nested
-            if self.nested > MAX_NESTED:
-                raise Exhausted
+    def deepen(self) -> None:
+        """Note that more things stand inside of one another than before; raises Exhausted beyond the bound.
+
+        Whoever walks something counts it in `nested`, and takes it off at its end.
+        """
+        self.peak = self.nested
+        if self.nested > MAX_NESTED:
+            raise Exhausted
 
     def _begin(self) -> None:
         """Begin with one root."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from meshlint.mesh.dims import ALL
-from meshlint.mesh.gate import Origin
+from meshlint.mesh.gate import UNRESOLVED, Origin
 from meshlint.models import names as known
 from meshlint.protocol.apart import counted_by_all
 from meshlint.protocol.facts import Node
@@ -56,9 +56,17 @@ _VIEWS = frozenset(
 _COUNTS = frozenset(("numel", "size", "dim", "nelement", "element_size", "count"))
 
 
+_OF_ANYTHING = frozenset(
+    (*SAME, *_COUNTS, "rank", "get_local_rank", "get", "copy_", "fill_", "append", "extend", "add", "insert", "update")
+)
+"""The methods that mean something here of a value of which no more is known."""
+
+
 def special_method(walker: Walker, base: V, name: str, node: Node) -> V | None:
     """Methods of groups, meshes, tensors, handles, dicts and lists."""
     data = base.data
+    if data is None and name not in _OF_ANYTHING:
+        return None
     if isinstance(data, Module | Klass | Func | Config):
         return None
     if isinstance(data, Paced):
@@ -99,8 +107,8 @@ def special_method(walker: Walker, base: V, name: str, node: Node) -> V | None:
         many = how_many(walker, key, base, node[1][1]) if name in ("numel", "size", "nelement") else None
         if many is not None:
             return many
-        if base.expr.op == "atom" and base.expr.args[1] is Origin.UNKNOWN:
-            return walker.domain.of(walker.values.atom(key, Origin.UNKNOWN, count=True))
+        if base.expr.op == "atom" and base.expr.args[1] is UNRESOLVED:
+            return walker.domain.of(walker.values.atom(key, UNRESOLVED, count=True))
         return walker.domain.of(walker.domain.opaque(key, parts, count=True, close=True))
     if name == "get" and node[2]:
         return get_with_default(walker, base, node)
@@ -145,14 +153,14 @@ def mesh_method(walker: Walker, data: MeshOf, name: str, node: Node) -> V | None
         data = sliced
     group = data.group
     if name == "get_group":
-        return walker.domain.of(walker.values.atom(f"{text}#{group.dims}{group.identity}", Origin.UNKNOWN), Grp(group))
+        return walker.domain.of(walker.values.atom(f"{text}#{group.dims}{group.identity}", UNRESOLVED), Grp(group))
     if name in ("get_local_rank", "get_rank"):
         place = walker.values.group_rank(replace(group, weak=False))
         return walker.domain.of(walker.values.rank() if name == "get_rank" else place)
     if name == "size":
         return walker.domain.of(walker.values.size(group))
     if name == "_flatten":
-        return walker.domain.of(walker.values.atom(f"{text}#{group.dims}", Origin.UNKNOWN), data)
+        return walker.domain.of(walker.values.atom(f"{text}#{group.dims}", UNRESOLVED), data)
     return None
 
 
@@ -311,7 +319,7 @@ def call_library(walker: Walker, name: str, args: list[V], kwargs: dict[str, V],
             walker.frame.hollow = True
             key = HOLLOW + key
         room = size_made(walker, last, args, kwargs)
-        return V(walker.values.atom(key, Origin.UNKNOWN), room, walker.no, "", walker.domain.fresh)
+        return V(walker.values.atom(key, UNRESOLVED), room, walker.no, "", walker.domain.fresh)
     if name == "types.SimpleNamespace" and not args:
         made = walker.domain.opaque(walker.key(name, node[4]), tuple(value.expr for value in kwargs.values()))
         return V(made, mapped(list(kwargs.items()), any(key is None for key, _ in node[3])), walker.no, text=name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from meshlint.mesh.gate import Expr, Origin
+from meshlint.mesh.gate import SETTING, UNRESOLVED, Expr, Origin
 from meshlint.mesh.group import WORLD
 from meshlint.mesh.term import Gate
 from meshlint.protocol.assumed import left_open, only_raises, remember
@@ -214,7 +214,7 @@ def s_for(walker: Walker, node: Node) -> bool:
 def count_of(walker: Walker, share: Share) -> Expr:
     """Give how many elements a share has: of a sequence of any length, unless that is seen to be evened out."""
     values = walker.values
-    whole = values.atom(f"len(#{share.whole})", Origin.CONFIG, count=True, weak=True)
+    whole = values.atom(f"len(#{share.whole})", SETTING, count=True, weak=True)
     left = values.arithmetic("+", values.arithmetic("-", whole, share.start), values.arithmetic("-", share.step, 1))
     return values.arithmetic("max", 0, values.arithmetic("//", left, share.step))
 
@@ -361,14 +361,14 @@ def s_def(walker: Walker, node: Node) -> bool:
     data = Func(walker.frame.path, node[3], None, walker.frame)
     definition = walker.engine.linker.definition(walker.frame.path, node[3])
     if definition.owner < 0:
-        walker.frame.env[node[2]] = V(walker.values.atom(walker.key(f"def {node[2]}"), Origin.UNKNOWN), data, walker.no)
+        walker.frame.env[node[2]] = V(walker.values.atom(walker.key(f"def {node[2]}"), UNRESOLVED), data, walker.no)
     return True
 
 
 def s_class(walker: Walker, node: Node) -> bool:
     """A nested class."""
     key = (walker.frame.path, node[3])
-    walker.frame.env[node[2]] = V(walker.values.atom(f"class {key}", Origin.UNKNOWN), Klass(key), walker.no)
+    walker.frame.env[node[2]] = V(walker.values.atom(f"class {key}", UNRESOLVED), Klass(key), walker.no)
     return True
 
 
@@ -566,7 +566,7 @@ def walk_body(walker: Walker, node: Node) -> bool:
             frame.env[name] = walker.domain.unknown(walker.key("exception", line), nonnull=True)
         caught = walker.block(body)
         ends = kind is not None and dotted(kind) in _ENDS
-        handlers.append((frame.items, caught, line, Origin.UNKNOWN if ends else Origin.LOCAL))
+        handlers.append((frame.items, caught, line, UNRESOLVED if ends else Origin.LOCAL))
         if caught:
             condition = walker.domain.number(walker.key("raised", line))
             after = widened_env(walker, walker.values.compare("<", 0, condition), frame.env, after)

@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from functools import partial
 from itertools import repeat
 
-from meshlint.mesh.gate import WHICH, Expr, Origin, Values
+from meshlint.mesh.gate import SETTING, UNRESOLVED, WHICH, Expr, Values
 from meshlint.mesh.group import WORLD, Group
 from meshlint.mesh.term import Nil, Terms, count
 from meshlint.mesh.term import Node as Term
@@ -617,13 +617,13 @@ class Engine(Keeping):
     def _says_nothing(self, value: V) -> bool:
         """Say whether an argument is no more than an unknown, so that all such calls can share one summary."""
         expr = value.expr
-        known = expr.op != "atom" or expr.args[1] is not Origin.UNKNOWN or value.label
+        known = expr.op != "atom" or expr.args[1] is not UNRESOLVED or value.label
         return not known and value.data is None and (value.null is None or value.null.op == "lit")
 
     def _is_some_object(self, value: V) -> bool:
         """Say whether an argument is an object of which nothing is known but its class."""
         expr = value.expr
-        plain = expr.op == "atom" and expr.args[1] is Origin.UNKNOWN and not value.label
+        plain = expr.op == "atom" and expr.args[1] is UNRESOLVED and not value.label
         return plain and isinstance(value.data, Instance) and not self._has_a_group(value.data.key)
 
     def _has_a_group(self, key: ClassKey) -> bool:
@@ -643,7 +643,7 @@ class Engine(Keeping):
 
         Two parameters stay two objects.
         """
-        whose = self.values.atom(f"{name} of {self.linker.class_name(value.data.key)}", Origin.UNKNOWN)
+        whose = self.values.atom(f"{name} of {self.linker.class_name(value.data.key)}", UNRESOLVED)
         if value.expr is whose:
             return value
         return V(whose, value.data, value.null, value.label, value.buf, value.text, value.phi)
@@ -677,9 +677,9 @@ class Engine(Keeping):
         """Give an object of an annotated class: of the program, or of a library that says how far a rank is."""
         target = class_of(self.linker, path, annotation)
         if target is not None and is_settings(target):
-            return V(self.values.atom(text, Origin.CONFIG), Config(text), text=text)
+            return V(self.values.atom(text, SETTING), Config(text), text=text)
         kind = self._kind(target)
-        return None if kind is None else V(self.values.atom(key, Origin.UNKNOWN), kind, text=text)
+        return None if kind is None else V(self.values.atom(key, UNRESOLVED), kind, text=text)
 
     def _kind(self, target: Target | None) -> Instance | Paced | None:
         """Give what objects of a class are: of one of the program, or of a library's that says how far a rank is."""
@@ -762,7 +762,7 @@ class Engine(Keeping):
             if kept == name:
                 if group is None:
                     return self.domain.const(None, text)
-                whose = self.values.atom(f"group {group.name}{group.identity}", Origin.UNKNOWN)
+                whose = self.values.atom(f"group {group.name}{group.identity}", UNRESOLVED)
                 return V(whose, Grp(group), self.values.lit(False), text=text)
         weak = isinstance(base.data, Instance) and base.data.weak
         asked = ("attribute", key, name, weak)
@@ -793,7 +793,7 @@ class Engine(Keeping):
 
     def _attribute(self, key: ClassKey, name: str, weak: bool) -> V:
         text = f"self.{name}"
-        whose = self.values.atom(f"self of {self.linker.class_name(key)}", Origin.UNKNOWN)
+        whose = self.values.atom(f"self of {self.linker.class_name(key)}", UNRESOLVED)
         base = V(whose, Instance(key, weak), self.values.lit(False), text="self")
         found: V | None = None
         full = f"{self.linker.class_name(key)}.{name}"
@@ -803,7 +803,7 @@ class Engine(Keeping):
                 found = value
             else:
                 blank = any(v.expr.op == "lit" and not v.expr.args[0] for v in (found, value))
-                which = self.values.atom(f"{full} {place}{' is set' if blank else WHICH}", Origin.UNKNOWN)
+                which = self.values.atom(f"{full} {place}{' is set' if blank else WHICH}", UNRESOLVED)
                 found = self.domain.join(which, found, value)
         if found is not None and (found.data is not None or found.expr.var or found.expr.op == "lit"):
             return found
@@ -815,7 +815,7 @@ class Engine(Keeping):
         at_class = self.linker.class_attribute(key, name)
         if found is None and at_class is not None:
             return self.class_value(key, name, text)
-        if found is not None and found.expr.op == "atom" and found.expr.args[1] is Origin.CONFIG:
+        if found is not None and found.expr.op == "atom" and found.expr.args[1] is SETTING:
             return found
         return self.domain.by_name(name, full, text)
 
@@ -864,7 +864,7 @@ class Engine(Keeping):
         found: V | None = None
         for place, (path, index, node) in enumerate(stores):
             value = self._stored(path, index, node, base)
-            which = self.values.atom(f"{self.linker.class_name(key)}.{name} {place}{WHICH}", Origin.UNKNOWN)
+            which = self.values.atom(f"{self.linker.class_name(key)}.{name} {place}{WHICH}", UNRESOLVED)
             found = value if found is None else self.domain.join(which, found, value)
         return found if found is not None and (found.data is not None or found.expr.var) else None
 
@@ -892,14 +892,12 @@ class Engine(Keeping):
             return self.domain.const(node[1], text)
         if node[0] in ("K", "Q", "S") and not self.linker.stores(key, name):
             return self._at_class(key, name, path, node, text)
-        return V(
-            self.values.atom(full, Origin.UNKNOWN), text=text, null=self.values.lit(False) if node[0] == "D" else None
-        )
+        return V(self.values.atom(full, UNRESOLVED), text=text, null=self.values.lit(False) if node[0] == "D" else None)
 
     def _at_class(self, key: ClassKey, name: str, path: str, node: Node, text: str) -> V:
         """Give what the body of a class computes for an attribute, where that varies; else no more than its name."""
         asked = ("at class", key, name)  # two files, or one, may have classes of the same full name
-        blank = V(self.values.atom(f"{self.linker.class_name(key)}.{name}", Origin.UNKNOWN), text=text)
+        blank = V(self.values.atom(f"{self.linker.class_name(key)}.{name}", UNRESOLVED), text=text)
         if not self._may_enter(asked):
             return blank
         walker = Walker(self, Frame(path, self.linker.definition(path, 0), {}))

@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from meshlint.mesh.dims import ALL, STANDARD, Axes, leaf_of
-from meshlint.mesh.gate import ORIGIN_BITS, Expr, Origin, Values, show, shows_apart
+from meshlint.mesh.gate import FUNCTION, ORIGIN_BITS, SETTING, UNRESOLVED, Expr, Origin, Values, show, shows_apart
 from meshlint.mesh.group import TENSOR, Group
 from meshlint.models import names as known
 from meshlint.protocol.link import Target
@@ -385,9 +385,9 @@ class Domain:
 
     def unknown(self, key: str, *, text: str = "", nonnull: bool = False, label: str = "") -> V:
         """Make a value that is not known: uniform, and never evidence."""
-        return V(self.values.atom(key, Origin.UNKNOWN), None, self.no if nonnull else None, label, 0, text)
+        return V(self.values.atom(key, UNRESOLVED), None, self.no if nonnull else None, label, 0, text)
 
-    def number(self, key: str, origin: Origin = Origin.UNKNOWN, *, var: int = 0) -> Expr:
+    def number(self, key: str, origin: Origin = UNRESOLVED, *, var: int = 0) -> Expr:
         """Make an unknown number."""
         return self.values.atom(key, origin, count=True, var=var)
 
@@ -407,7 +407,7 @@ class Domain:
             return self.of(self.values.coord(ALL, weak=True), text=text)
         if last in known.LOCAL_RANK:
             return self.of(self.values.coord(ALL, weak=True), text=text)
-        return V(self.values.atom(text, Origin.CONFIG), Config(text), text=text)
+        return V(self.values.atom(text, SETTING), Config(text), text=text)
 
     def environment(self, name: str) -> V | None:
         """Give what a launcher puts under a name of the environment; None for other names."""
@@ -417,7 +417,7 @@ class Domain:
         number = self.values.world() if what == "size" else self.values.rank()
         if what == "local":
             number = self.values.coord(ALL, weak=True)
-        return V(self.values.atom(f"environ {name}", Origin.UNKNOWN), Written(number), text=name)
+        return V(self.values.atom(f"environ {name}", UNRESOLVED), Written(number), text=name)
 
     def by_name(self, name: str, key: str, text: str = "") -> V:
         """Make what a name alone tells: evidence of a lower grade, else unknown."""
@@ -431,7 +431,7 @@ class Domain:
         bare = (name.lower() if name.isupper() else name).lstrip("_").removesuffix("_gloo").removesuffix("_cpu")
         values = self.values
         if bare in known.CONFIG:
-            return V(values.atom(bare, Origin.CONFIG), Config(bare), values.lit(False), text=text or name)
+            return V(values.atom(bare, SETTING), Config(bare), values.lit(False), text=text or name)
         if bare in known.GLOBAL_RANK and not known.of_a_matrix(f"{key} {text}"):
             return self.of(values.coord(ALL, weak=True), text=text)
         if bare in known.LOCAL_RANK:
@@ -440,7 +440,7 @@ class Domain:
             return self.of(values.world(), text=text)
         if bare.endswith("_mesh") and bare.removesuffix("_mesh") in dict(known.MESH_DIMS):
             mesh = MeshOf(self.mask(dict(known.MESH_DIMS)[bare.removesuffix("_mesh")]), weak=True)
-            return V(values.atom(key, Origin.UNKNOWN), mesh, text=text or name)
+            return V(values.atom(key, UNRESOLVED), mesh, text=text or name)
         for ending in ("_rank", "_group", "_pg", "_process_group", "_world_size", "_size"):
             if not bare.endswith(ending):
                 continue
@@ -452,7 +452,7 @@ class Domain:
                 return self.of(values.coord(mask, weak=True), text=text)
             if ending in ("_world_size", "_size"):
                 return self.of(values.extent(mask), text=text)
-            return V(values.atom(key, Origin.UNKNOWN), Grp(Group(mask, name=name, weak=True)), text=text)
+            return V(values.atom(key, UNRESOLVED), Grp(Group(mask, name=name, weak=True)), text=text)
         return self.unknown(key, text=text)
 
     def group_of(self, value: V) -> Group | None:
@@ -625,7 +625,7 @@ class Domain:
             return self.values.atom(key, Origin.APART, var=var, count=count)
         if close and any(part.local for part in parts):
             return self.values.atom(key, Origin.LOCAL, count=count)
-        return self.values.atom(key, Origin.OPAQUE, var=var, count=count, weak=True)
+        return self.values.atom(key, FUNCTION, var=var, count=count, weak=True)
 
     def _origin(self, parts: tuple[Expr, ...]) -> Origin:
         origins = 0
@@ -634,8 +634,8 @@ class Domain:
         if origins & _TURN:
             return Origin.TURN
         if not origins or origins & _UNKNOWN:
-            return Origin.UNKNOWN
-        return Origin.CONTRACT if origins & _CONTRACT else Origin.CONFIG
+            return UNRESOLVED
+        return Origin.CONTRACT if origins & _CONTRACT else SETTING
 
     def cleared(self, value: V, dims: int, key: str) -> V:
         """Give what is left of a value after a reduction over `dims`: it no longer varies along them."""
@@ -643,9 +643,7 @@ class Domain:
         if expr.var == 0:
             return value
         left = expr.var & ~dims
-        made = (
-            self.values.atom(key, Origin.OPAQUE, var=left, weak=True) if left else self.values.atom(key, Origin.UNKNOWN)
-        )
+        made = self.values.atom(key, FUNCTION, var=left, weak=True) if left else self.values.atom(key, UNRESOLVED)
         null = value.null
         if null is not None and null.var & dims:
             null = None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from meshlint.mesh.gate import WHICH, Expr, Origin, atoms
+from meshlint.mesh.gate import SETTING, UNRESOLVED, WHICH, Expr, Origin, atoms
 from meshlint.mesh.term import Gate, Site
 from meshlint.models import names as known
 from meshlint.place import Span
@@ -122,7 +122,9 @@ class Walker:
     def block(self, body: Iterable[Node]) -> bool:
         """Walk statements; say whether control reaches the end."""
         engine = self.engine
-        engine.nest()
+        engine.nested += 1
+        if engine.nested > engine.peak:
+            engine.deepen()
         for node in body:
             if not self.statement(node):
                 engine.nested -= 1
@@ -206,7 +208,9 @@ class Walker:
     def eval(self, node: Node) -> V:
         """Give the value of an expression, and leave its events behind."""
         engine = self.engine
-        engine.nest()
+        engine.nested += 1
+        if engine.nested > engine.peak:
+            engine.deepen()
         value = _EXPRESSIONS[node[0]](self, node)
         engine.nested -= 1
         return value
@@ -262,7 +266,7 @@ class Walker:
             if value is None:
                 value = here
             else:
-                either = self.values.atom(f"{frame.definition.qualname}:{name} {place}{WHICH}", Origin.UNKNOWN)
+                either = self.values.atom(f"{frame.definition.qualname}:{name} {place}{WHICH}", UNRESOLVED)
                 value = self.domain.join(either, value, here)
         if value is None:
             value = self.domain.by_name(name, f"{frame.definition.qualname}:{name}", name)
@@ -277,16 +281,16 @@ class Walker:
             data: Any = Func(target.path, target.index)
             if entry is not None and entry.attribute:
                 return apply_model(self, entry, [], {}, None, text)
-            return V(self.values.atom(target.name, Origin.UNKNOWN), data, self.no, text=target.name)
+            return V(self.values.atom(target.name, UNRESOLVED), data, self.no, text=target.name)
         if target.kind == "class":
             klass = Klass((target.path, target.index))
-            return V(self.values.atom(target.name, Origin.UNKNOWN), klass, self.no, text=target.name)
+            return V(self.values.atom(target.name, UNRESOLVED), klass, self.no, text=target.name)
         if target.kind == "var":
             return engine.variable(target)
         entry = engine.models.find(target.name)
         if entry is not None and entry.attribute:
             return apply_model(self, entry, [], {}, None, text)
-        return V(self.values.atom(target.name, Origin.UNKNOWN), Module(target), self.no, text=target.name)
+        return V(self.values.atom(target.name, UNRESOLVED), Module(target), self.no, text=target.name)
 
     def e_attribute(self, node: Node) -> V:
         """`base.name`."""
@@ -368,9 +372,7 @@ class Walker:
             else:
                 receiver = base
             data = Func(found[0], found[1], receiver)
-            return V(
-                self.values.atom(f"{engine.linker.class_name(key)}.{name}", Origin.UNKNOWN), data, self.no, text=text
-            )
+            return V(self.values.atom(f"{engine.linker.class_name(key)}.{name}", UNRESOLVED), data, self.no, text=text)
         modelled = engine.inherited(key, name)
         return engine.attribute(key, name, base, modelled.names[0] if modelled is not None else text)
 
@@ -392,10 +394,10 @@ class Walker:
             definition = linker.definition(found[0], found[1])
             receiver = None
             if has_decorator(definition, "classmethod"):
-                receiver = V(self.values.atom(f"class {key}", Origin.UNKNOWN), Klass(key), self.no)
+                receiver = V(self.values.atom(f"class {key}", UNRESOLVED), Klass(key), self.no)
             data = Func(found[0], found[1], receiver)
             full = f"{linker.class_name(key)}.{name}"
-            return V(self.values.atom(full, Origin.UNKNOWN), data, self.no, text=full)
+            return V(self.values.atom(full, UNRESOLVED), data, self.no, text=full)
         return self.engine.class_value(key, name, text)
 
     def e_subscript(self, node: Node) -> V:
@@ -490,10 +492,10 @@ class Walker:
         names = [p.expr.args[0] for p in parts if p.expr.op == "lit" and isinstance(p.expr.args[0], str)]
         mask, weak = self.mesh_dims(names)
         if not mask and len(names) == 1 and names[0] in data.names:
-            return self.domain.of(self.values.atom(text, Origin.UNKNOWN), slice_of(names[0]), text)
+            return self.domain.of(self.values.atom(text, UNRESOLVED), slice_of(names[0]), text)
         if not mask:
             return self.domain.unknown(text, text=text)
-        return self.domain.of(self.values.atom(text, Origin.UNKNOWN), MeshOf(mask, weak), text)
+        return self.domain.of(self.values.atom(text, UNRESOLVED), MeshOf(mask, weak), text)
 
     def mesh_dims(self, names: list[str]) -> tuple[int, bool]:
         """Give the dims of mesh dimension names."""
@@ -579,7 +581,7 @@ class Walker:
         name = f"{held[2]}[{key.expr.args[0]!r}]"
         if self.engine.keyed(owner.data.key, name, owner) is None:
             return None
-        return self.values.atom(f"{self.engine.linker.class_name(owner.data.key)}.{name} is set", Origin.CONFIG)
+        return self.values.atom(f"{self.engine.linker.class_name(owner.data.key)}.{name} is set", SETTING)
 
     def compared(self, op: str, left: V, right: V) -> Expr:
         """Give `left op right`."""
@@ -723,7 +725,7 @@ class Walker:
     def e_lambda(self, node: Node) -> V:
         """A lambda bound to this frame."""
         data = Func(self.frame.path, node[1], None, self.frame)
-        return V(self.values.atom(self.key(f"lambda {node[1]}"), Origin.UNKNOWN), data, self.no)
+        return V(self.values.atom(self.key(f"lambda {node[1]}"), UNRESOLVED), data, self.no)
 
     def e_comprehension(self, node: Node) -> V:
         """A comprehension: its element is evaluated once, in a loop over the first iterable."""
@@ -803,7 +805,7 @@ class Walker:
         callee_node = node[1]
         base: V | None = None
         if callee_node[0] == "N" and callee_node[1] == "super" and not node[2]:
-            return V(self.values.atom("super", Origin.UNKNOWN), ("super",), self.no)
+            return V(self.values.atom("super", UNRESOLVED), ("super",), self.no)
         if callee_node[0] == "A":
             frame = self.frame
             path = self.path(callee_node) if frame.parted and is_part(callee_node, frame.parted) else ""
@@ -836,7 +838,7 @@ class Walker:
         for name, value in self.frame.env.items() if bufs else ():
             hollow = [atom for atom in atoms(value.expr) if is_hollow(atom)] if value.buf in bufs else []
             if hollow:
-                full = {a.id: self.values.atom(a.args[0].removeprefix(HOLLOW), Origin.UNKNOWN) for a in hollow}
+                full = {a.id: self.values.atom(a.args[0].removeprefix(HOLLOW), UNRESOLVED) for a in hollow}
                 self.frame.env[name] = replace(value, expr=self.values.rebuilt(value.expr, full), phi=None)
 
     def super_call(self, name: str, node: Node) -> V:
@@ -854,7 +856,7 @@ class Walker:
             return self.domain.unknown(self.key(f"super.{name}"))
         definition = self.engine.linker.definition(found.path, found.index)
         if not is_property(definition):
-            return V(self.values.atom(self.key(f"super.{name}"), Origin.UNKNOWN), found, self.no)
+            return V(self.values.atom(self.key(f"super.{name}"), UNRESOLVED), found, self.no)
         return self.read(found)
 
     def above(self, name: str) -> Func | None:
@@ -930,7 +932,7 @@ class Walker:
         if entry is not None and entry.kind in ("mesh", "object", "manager"):
             return apply_model(self, entry, args, kwargs, node, name)
         made = V(
-            self.values.atom(f"{name}@{self.frame.path}:{node[4]}:{node[5]}", Origin.UNKNOWN),
+            self.values.atom(f"{name}@{self.frame.path}:{node[4]}:{node[5]}", UNRESOLVED),
             Instance(klass.key),
             self.no,
             text=name,
