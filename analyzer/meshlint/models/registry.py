@@ -27,6 +27,7 @@ from meshlint.models import (
     torch_fsdp,
     torchmetrics,
     torchtitan,
+    tqdm,
     trl,
     verl,
 )
@@ -56,6 +57,7 @@ LIBRARIES: tuple[tuple[Entry, ...], ...] = (
     torchtitan.ENTRIES,
     trl.ENTRIES,
     olmo_core.ENTRIES,
+    tqdm.ENTRIES,
     fairseq2.ENTRIES,
 )
 """The models that come with meshlint."""
