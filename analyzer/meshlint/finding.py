@@ -199,6 +199,8 @@ class Report:
     files: int = 0
     code: int = 0
     """Python files whose code was judged."""
+    concerned: int = 0
+    """Those of them that reach a collective or ask for pipeline stages: where a fault of ranks could be."""
     details: tuple[str, ...] = ()
     """What was not followed in the code, and why; for those who want to know everything."""
     left_out: Mapping[str, int] = field(default_factory=dict)

@@ -48,3 +48,20 @@ def test_counts_and_their_nouns() -> None:
     assert [plural(n, "launch") for n in (0, 1, 2)] == ["0 launches", "1 launch", "2 launches"]
     assert plural(2, "info", "infos") == "2 infos"
     assert plural(1, "head") == "1 head"
+
+
+def test_a_tree_of_code_alone_says_what_was_judged(meshlint: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text("import torch.distributed as dist\n\n\ndef run(x):\n    dist.all_reduce(x)\n")
+    (tmp_path / "two.py").write_text("import os\n")
+    told = "The code of 2 Python files was judged (1 with collectives); no launch is among 2 files; "
+    for _ in range(2):  # the second run finds the report of the first one
+        run = meshlint("check", "--isolated", tmp_path)
+        assert run.status == 0 and run.err == ""
+        assert run.out.startswith(f"No findings.\n{told}")
+    run = meshlint("check", "--isolated", "--verbose", tmp_path)
+    assert run.out.startswith(f"No findings.\n{told}")
+    assert run.err.startswith("meshlint: no launch is in scope: in 2 files meshlint looked for ")
+    assert meshlint("check", "--isolated", "--require-launch", tmp_path).status == 2
+    for form in ("json", "sarif", "github", "concise"):
+        run = meshlint("check", "--isolated", "--format", form, tmp_path)
+        assert run.status == 0 and run.err == "" and "was judged" not in run.out

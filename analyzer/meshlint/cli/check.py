@@ -120,7 +120,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **values: Any) -> int
     level = values["fail_level"] or settings.fail_level
     if values["base"] or values["diff_file"]:
         return failed(report, level)
-    return _status(report, level, values["require_launch"], words is not None)
+    return _status(report, level, values["require_launch"], words is not None, values["verbose"])
 
 
 def _judge(paths: tuple[str, ...], words: tuple[str, ...] | None, options: Any, values: dict[str, Any]) -> Report:
@@ -316,11 +316,15 @@ def failed(report: Report, fail_level: str) -> int:
     return int(any(f.severity.rank >= least and f.counts for f in report.findings))
 
 
-def _status(report: Report, fail_level: str, require_launch: bool, of_command: bool = False) -> int:
+def _status(
+    report: Report, fail_level: str, require_launch: bool, of_command: bool = False, verbose: bool = False
+) -> int:
     status = failed(report, fail_level)
     if status:
         return status
     if not report.coverage:
+        if report.code and not (require_launch or of_command or verbose):
+            return 0  # the report says how much code was judged
         looked = "the command behind `--` is no launch that meshlint knows"
         if not of_command:
             looked = no_launch(report.files)

@@ -48,6 +48,8 @@ class Judgement:
     problems: tuple[Problem, ...] = ()
     files: int = 0
     """Files whose code was judged."""
+    concerned: int = 0
+    """Those of them with something to judge: a collective that they reach, or a question for pipeline stages."""
 
 
 def check_program(
@@ -121,6 +123,7 @@ def _judge(program: Program, active: Sequence[ProgramRule], judgement: Judgement
     for rule in active:
         _check(rule, program, judgement)
     judgement.notes = program.notes
+    judgement.concerned = program.concerned
 
 
 def _program(

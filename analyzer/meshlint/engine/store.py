@@ -33,6 +33,7 @@ def report_data(report: Report) -> dict[str, Any]:
         "details": list(report.details),
         "files": report.files,
         "code": report.code,
+        "concerned": report.concerned,
         "left_out": dict(report.left_out),
         "dropped": report.dropped,
     }
@@ -49,6 +50,7 @@ def report_of(data: dict[str, Any]) -> Report:
         details=tuple(data["details"]),
         files=data["files"],
         code=data["code"],
+        concerned=data["concerned"],
         left_out=data["left_out"],
         dropped=data["dropped"],
     )

@@ -43,6 +43,8 @@ class Outcome:
     details: list[str] = field(default_factory=list)
     code: int = 0
     """Files whose code was judged."""
+    concerned: int = 0
+    """Those of them with something to judge."""
     entries: list[tuple[gather.Entry, list[Judgement]]] = field(default_factory=list)
     """Every file that launches were read from, with all that is said of them."""
 
@@ -60,7 +62,7 @@ def check_scope(scope: Scope, options: Options) -> tuple[Report, frozenset[str]]
     outcome.program += program.judged
     outcome.failures += program.failures
     outcome.details += program.notes
-    outcome.code = program.files
+    outcome.code, outcome.concerned = program.files, program.concerned
     context.problems += program.problems
     return report_of(scope, context, options, rules, outcome), looked | context.tree.looked()
 
@@ -229,6 +231,7 @@ def report_of(scope: Scope, context: Context, options: Options, rules: RuleSet, 
         details=tuple(outcome.details),
         files=len(scope.asked),
         code=outcome.code,
+        concerned=outcome.concerned,
         left_out=dict(sorted(Counter(rules.left_out.values()).items())),
         dropped=len(merge(judged)) - len(findings) if len(judged) != len(kept) else 0,
         failures=tuple(outcome.failures),

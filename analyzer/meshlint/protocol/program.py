@@ -68,6 +68,7 @@ class Program:
     """The heads of all files that are no part of the program."""
     _faults: tuple[CodeFault, ...] | None = None
     _notes: tuple[str, ...] = ()
+    _concerned: int = 0
 
     def faults(self, code: str = "") -> tuple[CodeFault, ...]:
         """Give the faults of the program, those of one code if asked, in order of place."""
@@ -89,6 +90,7 @@ class Program:
         if self.memory is not None:
             self.memory.link(engine)
         paths = [path for path in self.files if path in self.facts and not is_test(path) and engine.concerns(path)]
+        self._concerned = len(paths)
         known = {} if self.memory is None else self.memory.standing(engine, paths)
         todo = [path for path in paths if path not in known]
 
@@ -122,6 +124,12 @@ class Program:
     def read(self) -> Mapping[str, FileFacts]:
         """Give the facts of all that was read: of the program, and of tests beside it."""
         return self.every or self.facts
+
+    @property
+    def concerned(self) -> int:
+        """Give the number of files asked for that reach a collective, or ask for pipeline stages."""
+        self.faults()
+        return self._concerned
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -192,7 +192,9 @@ def _coverage(report: Report, style: Style, verbose: bool) -> Iterator[str]:
     code = plural(report.code, "Python file") if report.code else ""
     if not coverage:
         if code:
-            yield style("dim", f"The code of {code} was judged.")
+            told = f"The code of {code} was judged ({report.concerned or 'none'} with collectives)"
+            told += f"; no launch is among {plural(report.files, 'file')}"
+            yield style("dim", f"{'; '.join(filter(None, (told, left_out)))}.")
         return
     head = "; ".join(
         part
