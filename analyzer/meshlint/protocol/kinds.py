@@ -25,12 +25,16 @@ NODE_RANK = "LOCAL_RANK"
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A rank of the wrong kind: where, and whether it is one inside of a node or a place in a group, of which dims."""
+    """A rank of the wrong kind: where, and whether it is one inside of a node or a place in a group, of which dims.
+
+    `made` is the line of the statement that gives it its value, 0 where that is the place itself or is not known.
+    """
 
     span: Span
     node: bool
     text: str
     dims: int = 0
+    made: int = 0
 
 
 def makes_groups(definition: Definition) -> bool:
@@ -55,13 +59,25 @@ def _node_ranks(engine: Engine, path: str, definition: Definition) -> Iterator[M
         given = next((value for name, value in call[3] if name == keyword), None)
         if given is None and position < len(call[2]):
             given = call[2][position]
-        if given is not None and any(_holds(value, NODE_RANK) for value in _meanings(engine, definition, given)):
+        values = [] if given is None else _meanings(engine, definition, given)
+        value = next((value for value in values if _holds(value, NODE_RANK)), None)
+        if given is not None and value is not None:
             span = Span(path, call[4], call[5], call[6], call[7])
-            yield Misfit(span, True, dotted(given) or NODE_RANK)
+            made = _made(definition.body, dotted(given), value) if given[0] == "N" else 0
+            yield Misfit(span, True, dotted(given) or NODE_RANK, made=made)
 
 
 def _meanings(engine: Engine, definition: Definition, node: Node) -> list[Node]:
     return engine.assigned_in(definition, node[1]) if node[0] == "N" else [node]
+
+
+def _made(body: object, name: str, value: Node | None = None) -> int:
+    """Give the line of the first statement by which a name gets a value, or just that value; 0 for none."""
+    if not isinstance(body, tuple):
+        return 0
+    if body[:1] == ("assign",):
+        return int(body[1]) if ("N", name) in body[2] and value in (None, body[3]) else 0
+    return next((line for part in body if (line := _made(part, name, value))), 0)
 
 
 def _holds(node: object, text: str) -> bool:
@@ -80,7 +96,8 @@ def _places(engine: Engine, path: str, definition: Definition) -> Iterator[Misfi
         if ranks in listed and line not in told and is_place(value.expr):
             told.add(line)
             dims = value.expr.args[0] if value.expr.op == "coord" else 0
-            yield Misfit(Span(path, line, 1), False, value.text, dims)
+            made = _made(definition.body, value.text)
+            yield Misfit(Span(path, line, 1), False, value.text, dims, made if made < line else 0)
 
 
 def is_place(expr: Expr) -> bool:

@@ -1131,7 +1131,8 @@ def _of_a_kind(found: Misfit, definition: Definition, axes: Axes) -> CodeFault:
         grade = (Severity.ERROR, Confidence.HIGH, Outcome.WRONG)
         shown = arms.place_among_ranks(found.span, axes.label(found.dims) if found.dims else "")
     name = definition.qualname
-    return CodeFault("GRP002", *grade, found.span, message, (), f"{name}|{found.text}", name, shown, fix)
+    made = (Related(Span(found.span.path, found.made), f"where `{found.text}` is made"),) if found.made else ()
+    return CodeFault("GRP002", *grade, found.span, message, made, f"{name}|{found.text}", name, shown, fix)
 
 
 def _left_out(code: str, found: Omitted, message: str, outcome: Outcome, label: str, shown: str) -> CodeFault:
