@@ -89,11 +89,33 @@ def test_json_is_as_its_schema_says(meshlint: CommandLine, wrong_product: Path) 
         jsonschema.validate(data, schema(), jsonschema.Draft202012Validator)
 
 
+def test_json_says_what_of_the_code_was_not_followed_as_the_text_does(meshlint: CommandLine, tmp_path: Path) -> None:
+    head = "import torch.distributed as dist\n\n\n"
+    deep = "".join(f"{'    ' * (at + 1)}if k[{at}]:\n" for at in range(90)) + "    " * 91 + "dist.all_reduce(x)\n"
+    (tmp_path / "clean.py").write_text(head + "def run(x):\n    dist.all_reduce(x)\n")
+    words = ("check", "--isolated", "--no-cache", "--preview", tmp_path)
+    clean_code = {"files": 1, "with_collectives": 1, "not_followed": [], "more_not_followed": 0}
+    assert json.loads(meshlint(*words, "--format", "json").out)["code"] == clean_code
+    (tmp_path / "deep.py").write_text(f"{head}def run(x, k):\n    dist.barrier()\n{deep}")
+    text = meshlint(*words, "--verbose").out
+    told = [line.removeprefix("not followed: ") for line in text.splitlines() if line.startswith("not followed: ")]
+    data = json.loads(meshlint(*words, "--format", "json").out)
+    jsonschema.validate(data, schema(), jsonschema.Draft202012Validator)
+    assert told and data["code"]["not_followed"] == told
+    assert data["code"]["files"] == data["code"]["with_collectives"] == 2
+
+
+def test_json_bounds_what_was_not_followed() -> None:
+    data = report_data(replace(hostile(), details=tuple(f"{n}: too much" for n in range(203))))
+    assert (len(data["code"]["not_followed"]), data["code"]["more_not_followed"]) == (200, 3)
+    jsonschema.validate(data, schema(), jsonschema.Draft202012Validator)
+
+
 def test_json_lines_say_the_same(meshlint: CommandLine, wrong_product: Path) -> None:
     whole = json.loads(meshlint("check", "--format", "json").out)
     lines = [json.loads(line) for line in meshlint("check", "--format", "jsonl").out.splitlines()]
-    assert [line.pop("type") for line in lines] == ["tool", "finding", "coverage"]
-    assert lines[1:] == [*whole["findings"], *whole["coverage"]]
+    assert [line.pop("type") for line in lines] == ["tool", "finding", "coverage", "code"]
+    assert lines[1:] == [*whole["findings"], *whole["coverage"], whole["code"]]
 
 
 def official() -> dict[str, Any]:

@@ -11,6 +11,9 @@ from meshlint.report.text import plain, plain_lines
 SCHEMA = "1.0"
 """Major and minor version of the form; within a major version keys are only added."""
 
+MAX_DETAILS = 200
+"""Notes told of what was not followed; the others are counted. The text of `--verbose` has all of them."""
+
 
 def report_data(report: Report) -> dict[str, Any]:
     """Give a whole report."""
@@ -19,6 +22,7 @@ def report_data(report: Report) -> dict[str, Any]:
         "tool": tool_data(report),
         "findings": [finding_data(finding) for finding in report.findings],
         "coverage": [coverage_data(coverage) for coverage in report.coverage],
+        "code": code_data(report),
     }
 
 
@@ -65,6 +69,17 @@ def coverage_data(coverage: Coverage) -> dict[str, Any]:
         "not_judged": [
             {"code": stop.code, "field": stop.field, "reason": plain(stop.reason)} for stop in coverage.not_judged
         ],
+    }
+
+
+def code_data(report: Report) -> dict[str, Any]:
+    """Give how far the Python code was judged, and what of it was not followed: the notes of `--verbose`, bounded."""
+    told = [plain(detail) for detail in report.details[:MAX_DETAILS]]
+    return {
+        "files": report.code,
+        "with_collectives": report.concerned,
+        "not_followed": told,
+        "more_not_followed": len(report.details) - len(told),
     }
 
 
