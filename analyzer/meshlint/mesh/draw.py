@@ -253,7 +253,7 @@ def _decision(run: Run, node: Alt | Loop, rank: int) -> tuple[int, str]:
         return at, f"{line} not reached"
     if isinstance(node, Loop):
         return at, f"{line} {values[-1]} times"
-    return at, f"{line} {'yes' if values[-1] else 'no'}"
+    return at, f"{line} {'yes' if bool(values[-1]) is not node.gate.flipped else 'no'}"
 
 
 def _aligned(left: list[Step], right: list[Step]) -> list[tuple[str, str]]:

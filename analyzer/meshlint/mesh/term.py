@@ -75,7 +75,8 @@ class Gate:
     `form`: `if`, `and`, `ternary`, `assert`, `except`, `decorator`, `filter`, `loop`. `leaves`: how a side leaves what
     encloses it (`return`, `raise`, `break`, `continue`, `exit`), or "". `leaves_if` says which side leaves.
     `end_line` is the last line of the statement: an event on a later line of the same function stands after it.
-    `exit_site` is the statement that leaves.
+    `exit_site` is the statement that leaves. `flipped` says that the condition of the branch is that of the statement
+    denied.
     """
 
     site: Site
@@ -84,13 +85,14 @@ class Gate:
     leaves_if: bool = True
     end_line: int = 0
     exit_site: Site | None = None
+    flipped: bool = False
     _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:
         """Give the hash, computed once: branches are looked up by their gate."""
         known = self._hash
         if not known:
-            fields = (self.site, self.form, self.leaves, self.leaves_if, self.end_line, self.exit_site)
+            fields = (self.site, self.form, self.leaves, self.leaves_if, self.end_line, self.exit_site, self.flipped)
             known = hash(fields) or 1
             object.__setattr__(self, "_hash", known)
         return known
@@ -98,7 +100,8 @@ class Gate:
     def within(self, caller: Site) -> Gate:
         """Give the same gate, reached through the call at `caller`."""
         leave = None if self.exit_site is None else self.exit_site.within(caller)
-        return Gate(self.site.within(caller), self.form, self.leaves, self.leaves_if, self.end_line, leave)
+        site = self.site.within(caller)
+        return Gate(site, self.form, self.leaves, self.leaves_if, self.end_line, leave, self.flipped)
 
 
 FALLS, BREAKS, RETURNS, EXITS = 1, 2, 4, 8
@@ -366,7 +369,7 @@ class Terms:
     """The numbers of each event, with its group and of its facts alone, by the id of its node: copies share them."""
     _sites: dict[tuple[Span, str, int], Site] = field(default_factory=dict)
     """The one site of each place and of the call by which it is reached, which is known by its identity."""
-    _gates: dict[tuple[int, str, str, bool, int, int], Gate] = field(default_factory=dict)
+    _gates: dict[tuple[int, str, str, bool, int, int, bool], Gate] = field(default_factory=dict)
     """The one gate of each kind, likewise."""
     _own: dict[int, Site | Gate] = field(default_factory=dict)
     """Those sites and gates by their identity."""
@@ -433,10 +436,11 @@ class Terms:
     def _gate_at(self, gate: Gate, site: Site, leave: Site | None) -> Gate:
         """Give the one gate at a place, of which it is given the one site."""
         end = 0 if leave is None else id(leave)
-        key = (id(site), gate.form, gate.leaves, gate.leaves_if, gate.end_line, end)
+        key = (id(site), gate.form, gate.leaves, gate.leaves_if, gate.end_line, end, gate.flipped)
         found = self._gates.get(key)
         if found is None:
-            found = self._gates[key] = Gate(site, gate.form, gate.leaves, gate.leaves_if, gate.end_line, leave)
+            found = Gate(site, gate.form, gate.leaves, gate.leaves_if, gate.end_line, leave, gate.flipped)
+            self._gates[key] = found
             self._own[id(found)] = found
         return found
 
@@ -772,7 +776,8 @@ def _joined(groups: tuple[Group, ...], below: tuple[Node, ...]) -> tuple[Group, 
 
 
 def _flipped(gate: Gate) -> Gate:
-    return Gate(gate.site, gate.form, gate.leaves, not gate.leaves_if, gate.end_line, gate.exit_site)
+    leaves_if = not gate.leaves_if
+    return Gate(gate.site, gate.form, gate.leaves, leaves_if, gate.end_line, gate.exit_site, not gate.flipped)
 
 
 def _liftable(first: Op, second: Op, condition: Expr) -> bool:

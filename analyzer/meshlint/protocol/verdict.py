@@ -982,6 +982,8 @@ class Verdicts:
         elif _all_may_leave(fault):
             head = f"{first} is not reached by all of its ranks: those that do not wait there may leave by line {line}."
         elif severity is Severity.INFO:
+            free = _free_gate(fault)
+            line = line if free is None else free.line
             head = f"{first} may not be reached by all of its ranks: each decides line {line} for itself."
         else:
             head = f"{first} is not reached by all of its ranks: the gate on line {line} divides them."
@@ -995,6 +997,10 @@ class Verdicts:
             told = "the way out" if _all_may_leave(fault) else "the gate that divides the ranks"
             yield Related(fault.node.gate.site.span, told)
         op = fault.stuck.arrived[0][1]
+        free = _free_gate(fault)
+        if free is not None and free not in seen:
+            seen.add(free)
+            yield Related(free, "what each rank decides for itself")
         if fault.node is not None and fault.node.gate.form == "decorator":
             yield from self._decorated(fault.node.gate.site, op.site)
         for frame in op.site.frames():
@@ -1034,6 +1040,16 @@ def _shown_with(fault: Fault) -> str:
     if not 0 < len(words) <= SETTINGS_TOLD:
         return ""
     return f" In the run that shows it: {', '.join(words)}."
+
+
+def _free_gate(fault: Fault) -> Span | None:
+    """Give the test of a rank's own data behind a blamed gate that tests none; None where it does, or there is none."""
+    if fault.node is None or fault.grade != "local" or condition_of(fault.node).local:
+        return None
+    path = fault.node.gate.site.span.path
+    taken = (one.node for ranks in fault.run.paths for one in ranks)
+    spans = [node.gate.site.span for node in taken if condition_of(node).local and node.gate.form != "except"]
+    return next((span for span in spans if span.path == path), None)
 
 
 def _all_may_leave(fault: Fault) -> bool:
