@@ -53,7 +53,7 @@ def test_counts_and_their_nouns() -> None:
 def test_a_tree_of_code_alone_says_what_was_judged(meshlint: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text("import torch.distributed as dist\n\n\ndef run(x):\n    dist.all_reduce(x)\n")
     (tmp_path / "two.py").write_text("import os\n")
-    told = "The code of 2 Python files was judged (1 with collectives); no launch is among 2 files; "
+    told = "The code of 2 Python files was judged (1 with collectives); no launch is in scope; of the rules, "
     for _ in range(2):  # the second run finds the report of the first one
         run = meshlint("check", "--isolated", tmp_path)
         assert run.status == 0 and run.err == ""

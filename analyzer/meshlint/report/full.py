@@ -193,8 +193,8 @@ def _coverage(report: Report, style: Style, verbose: bool) -> Iterator[str]:
     if not coverage:
         if code:
             told = f"The code of {code} was judged ({report.concerned or 'none'} with collectives)"
-            told += f"; no launch is among {plural(report.files, 'file')}"
-            yield style("dim", f"{'; '.join(filter(None, (told, left_out)))}.")
+            told += "; no launch is in scope" + (f"; of the rules, {left_out}" if left_out else "")
+            yield style("dim", f"{told}.")
         return
     head = "; ".join(
         part
