@@ -44,7 +44,9 @@ _APART, _LOCAL = Origin.APART, Origin.LOCAL
 
 @dataclass(slots=True, eq=False)
 class Expr:
-    """One value number. Make them by a `Values` table only, and never store to one (freezing costs too much here).
+    """One value number. Make them by a `Values` table only, and store nothing in one but `held`.
+
+    Freezing costs too much here.
 
     `op` with `args`: `lit`(value), `rank`, `coord`(mask), `extent`(mask), `grank`(group), `global`(group, place),
     `size`(group), `member`(group), `atom`(key, origin, count), `recv`(slot), the arithmetic `+ - * // % min max`, the
@@ -65,6 +67,8 @@ class Expr:
     """Which origins the atoms inside have, as bits of `ORIGIN_BITS`."""
     fixed: bool = False
     """The mesh and the rank alone make its value, in every run."""
+    held: tuple[Expr, ...] | None = field(default=None, init=False)
+    """What `atoms` gives, once it was asked."""
 
     def __repr__(self) -> str:
         return show(self)
@@ -383,7 +387,16 @@ def fold(op: str, left: Any, right: Any) -> Any:
 
 def atoms(expr: Expr) -> tuple[Expr, ...]:
     """Give the atoms and received values in `expr`, each once, in order of appearance."""
-    found: dict[int, Expr] = {}
+    if expr.op in ("atom", "recv"):
+        return (expr,)
+    known = expr.held
+    if known is None:
+        known = expr.held = tuple(_atoms(expr))
+    return known
+
+
+def _atoms(expr: Expr) -> list[Expr]:
+    found: list[Expr] = []
     seen: set[int] = set()
     stack = [expr]
     while stack:
@@ -392,9 +405,9 @@ def atoms(expr: Expr) -> tuple[Expr, ...]:
             continue
         seen.add(here.id)
         if here.op in ("atom", "recv"):
-            found[here.id] = here
+            found.append(here)
         stack += [arg for arg in here.args[::-1] if isinstance(arg, Expr)]
-    return tuple(found.values())
+    return found
 
 
 def show(expr: Expr, depth: int = 6) -> str:

@@ -293,11 +293,23 @@ def left_by(items: list[Item], axes: Axes, after: tuple[Group, ...] = ()) -> Ite
 
     `after` are the groups of what follows the items.
     """
+    if not _divide_and_leave(items):  # as in most functions: then nobody needs the groups of each item
+        return
     behind = dict.fromkeys(after)
     for item in reversed(items):
         if isinstance(item, AltItem | LoopItem | GuardItem | BlockItem):
             yield from _left_by(item, axes, tuple(behind))
         behind.update(dict.fromkeys(groups_of([item])))
+
+
+def _divide_and_leave(items: list[Item]) -> bool:
+    """Say whether a gate that ranks can pass differently leaves what encloses it."""
+    for item in items:
+        if isinstance(item, AltItem) and item.condition.var and item.gate.leaves:
+            return True
+        if any(map(_divide_and_leave, (item.body,) if isinstance(item, LoopItem) else _inner(item))):
+            return True
+    return False
 
 
 def _left_by(item: AltItem | LoopItem | GuardItem | BlockItem, axes: Axes, behind: tuple[Group, ...]) -> Iterator[Gate]:

@@ -549,6 +549,22 @@ class Domain:
         null = self.choose(condition, self.is_none(then), self.is_none(otherwise))
         if null.bulk > MAX_NULL:
             null = self.small(null)
+        data = None
+        if then.data is not None or otherwise.data is not None:
+            data = self._both(condition, then, otherwise, null)
+        expr = self.small(self.values.choose(condition, then.expr, otherwise.expr))
+        label = then.label
+        if label != otherwise.label:
+            label = min(label, otherwise.label, key=lambda name: (not name, name.startswith("~")))
+        buf = then.buf
+        if buf != otherwise.buf:
+            empty = [v for v in (then, otherwise) if v.expr.op == "lit" and v.expr.args[0] is None]
+            buf = (buf or otherwise.buf) if empty else 0
+        phi = _phi(condition, then, otherwise, expr, self.tests(condition)) if kept else None
+        return V(expr, data, null, label, buf, then.text, phi)
+
+    def _both(self, condition: Expr, then: V, otherwise: V, null: Expr) -> Any:
+        """Give what a joined value is in itself; `null` is where it is None."""
         alike = then.data is otherwise.data or _data_key(then.data) == _data_key(otherwise.data)
         data = then.data if alike else None
         if data is None:
@@ -563,16 +579,7 @@ class Domain:
             data = Sized(self.small(self.values.choose(condition, then.data.many, otherwise.data.many)))
         if not none and data is None and isinstance(then.data, Grp | OneOf) and isinstance(otherwise.data, Grp | OneOf):
             data = one_of(condition, then.data, otherwise.data)
-        expr = self.small(self.values.choose(condition, then.expr, otherwise.expr))
-        label = then.label
-        if label != otherwise.label:
-            label = min(label, otherwise.label, key=lambda name: (not name, name.startswith("~")))
-        buf = then.buf
-        if buf != otherwise.buf:
-            empty = [v for v in (then, otherwise) if v.expr.op == "lit" and v.expr.args[0] is None]
-            buf = (buf or otherwise.buf) if empty else 0
-        phi = _phi(condition, then, otherwise, expr, self.tests(condition)) if kept else None
-        return V(expr, data, null, label, buf, then.text, phi)
+        return data
 
     def tests(self, condition: Expr) -> frozenset[int]:
         """Give the value numbers of a condition and of its parts, as far as `implied` looks."""
