@@ -15,6 +15,7 @@ from typing import NoReturn, TextIO
 import click
 
 from meshlint import __version__
+from meshlint.cli.stack import with_room
 from meshlint.cli.stopping import Stopped, stoppable, stopped_by
 
 VERBS = {
@@ -95,7 +96,7 @@ def main() -> None:
     _open_what_is_closed()
     try:
         with stoppable():
-            status = run(sys.argv[1:])
+            status = with_room(lambda: run(sys.argv[1:]))
     except Stopped as stopped:
         _say(f"\nmeshlint: {stopped.sentence}\n")
         status = stopped.status
