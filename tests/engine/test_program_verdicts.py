@@ -78,10 +78,10 @@ def module(chance: random.Random, name: str) -> str:
 
 
 def edit(chance: random.Random, root: Path) -> None:
-    """Change one file: anew, by a line in front of it, by a function behind it, inside of bodies, away, or back."""
+    """Change one file: anew, by lines in front of it or inside, by a function behind it, inside of bodies, or away."""
     name = chance.choice(NAMES)
     file = root / f"{name}.py"
-    kind = chance.randrange(9)
+    kind = chance.randrange(12)
     if kind in (4, 5) and file.exists():
         added = chance.choice(("is_first", f"step_{name}", f"step_{chance.choice(NAMES)}1", "nowhere_else"))
         body = chance.choice(BODIES).format(callee=f"step_{chance.choice(NAMES)}")
@@ -89,6 +89,12 @@ def edit(chance: random.Random, root: Path) -> None:
     elif kind in (6, 7, 8) and file.exists():
         old, new = chance.choice(INSIDE)
         file.write_text(file.read_text().replace(old, new, chance.randint(1, 3)))
+    elif kind > 8 and file.exists():
+        lines = file.read_text().split("\n")
+        place = chance.choice([number for number, line in enumerate(lines) if line[:1].isspace()])
+        indent = len(lines[place]) - len(lines[place].lstrip())
+        what = chance.choice(("# a comment", "y = 1", "", f"y = {RANK}", "if True: pass"))
+        file.write_text("\n".join([*lines[:place], " " * indent + what, *lines[place:]]))
     elif kind == 0 and file.exists():
         file.unlink()
     elif kind == 1 and file.exists():
@@ -176,6 +182,31 @@ def test_only_what_rests_on_a_change_is_judged_again(tree: Path, tmp_path: Path,
     done.clear()
     (tree / "low.py").write_text(f"{HEAD}\n\ndef low(x):\n    return x\n")
     assert len(judged(tree, tmp_path / "cache").judged) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "again"),
+    [
+        ("    return 2", "    y = 1\n    return 2", {"low.py"}),
+        ("    return 2", "    return 2\n\n\nLIMIT = 3", {"low.py"}),
+        ("def other(", "# a comment\n\n\ndef other(", {"low.py", "user.py"}),  # user.py names a line of low.py
+        ("def other(", "import later\n\n\ndef other(", {"low.py", "user.py"}),
+        ("    return 1", "    y = 1\n    return 1", {"low.py", "user.py", "other.py"}),
+    ],
+)
+def test_lines_that_move_have_only_those_judged_again_who_name_them(
+    tree: Path, tmp_path: Path, done: list[str], old: str, new: str, again: set[str]
+) -> None:
+    low = tree / "low.py"
+    low.write_text(low.read_text() + "\n\ndef other(x):\n    return 1\n\n\ndef last(x):\n    return 2\n")
+    gated = f"    if {RANK} == 0:\n        x = other(x)\n    dist.all_reduce(x, group={GROUP})\n"
+    (tree / "other.py").write_text(f"{HEAD}from low import other\n\n\ndef use(x):\n{gated}")
+    judged(tree, tmp_path / "cache")
+    done.clear()
+    low.write_text(low.read_text().replace(old, new))
+    warm = judged(tree, tmp_path / "cache")
+    assert {Path(path).name for path in done} == again
+    assert warm == judged(tree, None)
 
 
 def test_a_name_that_stood_for_nothing_is_seen_when_it_comes(tree: Path, tmp_path: Path, done: list[str]) -> None:

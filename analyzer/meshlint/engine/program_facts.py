@@ -230,7 +230,7 @@ def _row(tree: Tree, path: str, known: Row | None, whole: bool) -> Row | None:
         return ((), digest, b"", heads.row_of(heads.without_facts(_fault(path, text))))
     facts = read(path, text)
     blob = facts.dump()
-    return ((), digest, blob, heads.row_of(heads.head_of(facts)))
+    return ((), digest, blob, heads.row_of(heads.head_of(facts, text)))
 
 
 def _fault(path: str, text: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 from meshlint.engine.cache import code_stamps, keep, kept_bytes
 from meshlint.engine.program_facts import Facts
-from meshlint.engine.program_links import Holding, Link, Place, holding, touched
+from meshlint.engine.program_links import Holding, Link, Place, holding, stays, touched
 from meshlint.finding import Confidence, Outcome, Related, Severity
 from meshlint.place import Span
 from meshlint.protocol.cone import Answers, Question
@@ -34,7 +34,7 @@ KEPT = 8
 MAX_BYTES = 256 * 1024 * 1024
 NOTE = "note"
 """The kind of what is no question but a thing to tell."""
-_OF_ONE_FILE = frozenset(("body", "file", "within", "assigned"))
+_OF_ONE_FILE = frozenset(("body", "file", "assigned"))
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Span, Related, CodeFault, Standing, Part)}
 _ENUMS: dict[str, type[Enum]] = {kind.__name__: kind for kind in (Severity, Confidence, Outcome)}
 
@@ -98,10 +98,23 @@ class Verdicts:
         return faults, [path for path in self.facts.rows if path not in self._left_out]
 
     def _kept(self, table: dict[str, tuple[Numbers, Any]]) -> dict[str, tuple[Numbers, Any]]:
-        """Give the entries that still stand."""
+        """Give the entries that still stand: no answer is another one, and they name no file whose lines moved."""
         rows, digests = self.facts.rows, self._store.digests
-        same = {path for path in table if path in rows and rows[path][1] == digests.get(path)}
-        return {p: entry for p, entry in table.items() if p in same and self._wrong.isdisjoint(_numbers(entry[0]))}
+        same = {path for path in digests if path in rows and rows[path][1] == digests[path]}
+        moved = [_Moved(path, self._bodies(path)) for path in digests if path not in same and not self._stays(path)]
+
+        def stands(entry: tuple[Numbers, Any]) -> bool:
+            numbers = _numbers(entry[0])
+            return self._wrong.isdisjoint(numbers) and not any(one.in_entry(numbers, entry[1]) for one in moved)
+
+        return {path: entry for path, entry in table.items() if path in same and stands(entry)}
+
+    def _stays(self, path: str) -> bool:
+        return path in self.facts.rows and stays(self._store.links[path][3], self.facts.head(path).layout)
+
+    def _bodies(self, path: str) -> frozenset[int]:
+        asked = enumerate(self._store.questions)
+        return frozenset(number for number, question in asked if question[0] == "body" and question[1] == path)
 
     def _changed_answers(self, engine: Engine) -> frozenset[int]:
         """Give the numbers of the questions whose answers are others than before."""
@@ -131,7 +144,7 @@ class Verdicts:
         for path, faults in switched.faults.items():
             ledger.enter(left_out, path, faults, switched.questions, switched.asked[path])
         heads = {path: self.facts.head(path) for path in self.facts.rows}
-        links = {path: (heads[path].outline, heads[path].classes, engine.edges[path]) for path in heads}
+        links = {p: (head.outline, head.classes, engine.edges[p], head.layout) for p, head in heads.items()}
         below, bears = engine.linker.tables()
         new = Store(digests, ledger.questions, ledger.answers, units, left_out, links, below, bears, store.needed)
         save(self.file, new if self._holding is not None and len(new.questions) < 2 * new.needed else pruned(new))
@@ -175,6 +188,25 @@ class _Ledger:
             self.questions.append(question)
             self.answers.append(self.now(question))
         return number
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """A file of which lines moved, and the questions about its definitions by number."""
+
+    path: str
+    bodies: frozenset[int]
+
+    def in_entry(self, numbers: Iterable[int], value: Any) -> bool:
+        """Say whether something that was found names the file: its path, or in a picture its last name and a line."""
+        short = "" if self.bodies.isdisjoint(numbers) else self.path.rpartition("/")[2] + ":"
+        return _speaks(value, self.path, short)
+
+
+def _speaks(value: Any, path: str, short: str) -> bool:
+    if isinstance(value, str):
+        return path in value or (short != "" and short in value)
+    return isinstance(value, tuple | list) and any(_speaks(part, path, short) for part in value)
 
 
 def _numbers(data: Numbers) -> array[int]:

@@ -13,8 +13,9 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from meshlint.protocol.facts import ClassFacts, Definition, Node
-from meshlint.protocol.link import Linker, Target, function_at
+from meshlint.protocol.link import Linker, Target
 from meshlint.protocol.summary import Engine
+from meshlint.protocol.unplaced import unplaced
 from meshlint.records import dataclass
 
 if TYPE_CHECKING:
@@ -199,10 +200,7 @@ class Answers:
         if kind == "thread":
             return self.in_a_thread(*rest)
         if kind == "assigned":
-            return [value for name, value in linker.files[rest[0]].assigns if name == rest[1]]
-        if kind == "within":
-            found = function_at(linker, *rest)
-            return found and (found.index, found.qualname, found.line, found.end_line)
+            return unplaced(tuple(value for name, value in linker.files[rest[0]].assigns if name == rest[1]))
         if kind == "file":
             return self.digest(rest[0])
         if kind == "callee":

@@ -1,14 +1,15 @@
 """What is known of a file without its bodies: enough to tell whether a change of it can matter to others.
 
-A head is a pure function of the file's text, worked out where the file is read and kept beside its facts.
+A head is a pure function of the file's text, worked out where the file is read and kept beside its facts. Its hashes do
+not hang on where in the file something stands: a line more in one function leaves those of all others as they are.
 """
 
 from __future__ import annotations
 
 import marshal
+import re
 from collections.abc import Iterator
 from hashlib import blake2b
-from operator import attrgetter
 from typing import Any
 
 from meshlint.protocol.facts import COLLECTIVE, ClassFacts, Definition, FileFacts, Node
@@ -16,12 +17,16 @@ from meshlint.protocol.forwarding import optional_groups
 from meshlint.protocol.pytests import is_test, names_tests
 from meshlint.protocol.stages import without_pipeline
 from meshlint.protocol.summary import asks_for_stages
+from meshlint.protocol.unplaced import places_of, unplaced
 from meshlint.protocol.verdict import building_keys
 from meshlint.records import dataclass
 
 Outline = tuple[bytes, tuple[tuple[str, int, int, "Node | None"], ...]]
 """A hash of imports, assignments and classes; and of each definition the name, the parent, the class and what it says
 that it returns."""
+
+Layout = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+"""The lines of definitions, of classes, and of calls in what modules and classes assign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,8 @@ class Head:
     `near`: its definitions show by themselves that it may hold something to judge. `switches`: one of them takes a
     group that may be left out. `building` and `refused` are its part of what is gathered from all files. `classes` and
     `bodies` are hashes of its classes and of its definitions, in their order. `tests` are the modules that it imports
-    and that may hold tests, as they are written, with a point for each level of a relative import.
+    and that may hold tests, as they are written, with a point for each level of a relative import. `layout` says where
+    definitions, classes, and the calls outside of functions stand: lines that did not move are those it had before.
     """
 
     note: str
@@ -43,6 +49,7 @@ class Head:
     classes: tuple[bytes, ...]
     bodies: tuple[bytes, ...]
     tests: tuple[str, ...] = ()
+    layout: Layout = ((), (), ())
 
 
 PLAIN = 0
@@ -51,21 +58,22 @@ PLAIN = 0
 Row = tuple[Any, ...]
 """The fields of a head."""
 
-_CLASS = attrgetter(*ClassFacts.__dataclass_fields__)
-_DEFINITION = attrgetter(*(name for name in Definition.__dataclass_fields__ if name not in ("lowered", "params")))
+_LINE = re.compile(r"\r\n|\r|\n")
+"""What ends a line for Python's parser."""
 
 
 def row_of(head: Head) -> Row:
     """Give a head as plain data."""
     return (
         head.note, head.near, head.switches, head.building, head.refused, head.outline, head.classes, head.bodies,
-        head.tests,
+        head.tests, head.layout,
     )  # fmt: skip
 
 
-def head_of(facts: FileFacts) -> Head:
-    """Give the head of a file that was just read."""
-    bodies = tuple(_body(definition) for definition in facts.definitions)
+def head_of(facts: FileFacts, text: str) -> Head:
+    """Give the head of a file that was just read, of which this is the text."""
+    starts = [0, *(end.end() for end in _LINE.finditer(text))]
+    bodies = tuple(_body(definition, text, starts) for definition in facts.definitions)
     return Head(
         facts.note,
         any(d.seeds & COLLECTIVE or asks_for_stages(d) for d in facts.definitions),
@@ -73,9 +81,10 @@ def head_of(facts: FileFacts) -> Head:
         tuple(sorted(building_keys((facts,)))),
         tuple(sorted(without_pipeline((facts,)))),
         _outline(facts),
-        tuple(_hash(_CLASS(klass)) for klass in facts.classes),
+        tuple(_class(klass) for klass in facts.classes),
         bodies,
         tuple(sorted(set(_tests(facts)))),
+        _layout(facts),
     )
 
 
@@ -94,16 +103,37 @@ def _tests(facts: FileFacts) -> Iterator[str]:
                 yield "." * level + name
 
 
-def _body(definition: Definition) -> bytes:
-    params = tuple((p.name, p.kind, p.default, p.annotation) for p in definition.params)
-    return _hash((params, _DEFINITION(definition), definition.lowered))
+def _body(definition: Definition, text: str, starts: list[int]) -> bytes:
+    """Give the hash of what a definition comes to: its lines, its decorators, and what it is numbered by.
+
+    What is lowered from its lines hangs on nothing else: definitions inside of it are numbered from its own number on.
+    """
+    d = definition
+    end = starts[d.end_line] if d.end_line < len(starts) else len(text)
+    lines = text[starts[d.line - 1] : end].rstrip()
+    return _hash((d.index, d.qualname, d.parent, d.owner, unplaced(d.decorators), lines))
+
+
+def _class(klass: ClassFacts) -> bytes:
+    c = klass
+    told = (c.bases, c.methods, c.attributes, c.annotations, c.stores, c.decorators)
+    return _hash((c.index, c.name, c.qualname, c.parent, unplaced(told)))
 
 
 def _outline(facts: FileFacts) -> Outline:
     """Give what other files can know of a file by names."""
-    classes = [(c.name, c.qualname, c.parent, c.bases, c.methods) for c in facts.classes]
-    named = tuple((d.name, d.parent, d.owner, d.returns) for d in facts.definitions)
-    return _hash((facts.imports, facts.assigns, classes), 16), named
+    classes = tuple((c.name, c.qualname, c.parent, c.bases, c.methods) for c in facts.classes)
+    named = tuple((d.name, d.parent, d.owner, d.returns and unplaced(d.returns)) for d in facts.definitions)
+    return _hash((facts.imports, unplaced((facts.assigns, classes))), 16), named
+
+
+def _layout(facts: FileFacts) -> Layout:
+    assigned = (facts.assigns, tuple((c.bases, c.attributes, c.decorators) for c in facts.classes))
+    return (
+        tuple(d.line for d in facts.definitions),
+        tuple(c.line for c in facts.classes),
+        tuple(place[0] for place in places_of(assigned)),
+    )
 
 
 def _hash(value: Any, size: int = 8) -> bytes:

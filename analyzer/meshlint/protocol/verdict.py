@@ -496,9 +496,10 @@ class Verdicts:
 
     def _function(self, span: Span) -> Definition | None:
         linker = self.engine.linker
-        linker.note("within", span.path, span.line)
         found = function_at(linker, span.path, span.line)
-        if found is not None:
+        if found is None:
+            linker.note("file", span.path)
+        else:  # as long as its lines are the same, it holds this one, wherever both stand
             linker.note("body", span.path, found.index)
         return found
 
