@@ -4,18 +4,21 @@
 
 The first checkout is measured in full. The code side is measured besides on a quarter and a half of its folders and on
 all checkouts together, as copies in a folder of their own, in which one file is changed for each run. Each row is the
-best of N runs: wall and CPU seconds of the process and its children, and the largest resident set of one process.
+best of N runs: wall and CPU seconds of the process and its children, and the largest resident set of one process. Only
+the rows of one line more in a function are others: the middle and the dearest of eight files.
 Python keeps what it compiles, as it does where meshlint is installed, whatever PYTHONDONTWRITEBYTECODE says here.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import shutil
 import sys
 import tempfile
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +26,8 @@ HERE = Path(__file__).parent
 ONE = HERE.parents[1] / "fixtures" / "HCP001" / "bad" / "nemo_rl.yaml"
 CONFIG = ("--select", "HCP,CTX,PKD002,PKD003,PKD004,PKD005,PKD006,PKD008,CFG,MSH")
 CODE = ("--preview", "--select", "COL,GRP,PKD001,PKD007")
+EDITED = 8
+"""Files that one line more is put into."""
 PARSE = """
 import ast, pathlib, sys, warnings
 warnings.simplefilter("ignore")
@@ -131,6 +136,9 @@ def growth(checkouts: list[Path], cache: str, repeat: int) -> list[tuple[str, Co
             measure([*check, str(place)], environment)
             table.append((f"{label}: warm", best([*check, str(place)], environment, repeat)))
             table.append((f"{label}: one changed file", changed(files, [*check, str(place)], environment, repeat)))
+            costs = edited(files, [*check, str(place)], environment)
+            table.append((f"{label}: a line more in a function, the middle of {len(costs)}", costs[len(costs) // 2]))
+            table.append((f"{label}: a line more in a function, the dearest of {len(costs)}", costs[-1]))
     return table
 
 
@@ -142,6 +150,40 @@ def changed(files: list[Path], words: list[str], environment: dict[str, str], re
             file.write(f"\n\ndef changed_{number}():\n    return {number}\n")
         costs.append(measure(words, environment))
     return Cost(min(c.wall for c in costs), min(c.cpu for c in costs), min(c.peak for c in costs))
+
+
+def edited(files: list[Path], words: list[str], environment: dict[str, str]) -> list[Cost]:
+    """Give what runs cost after a line was put into the longest function of one file, by wall time; each is undone."""
+    able = [(file, text) for file in files if (text := with_a_line(file)) is not None]
+    costs = []
+    for file, text in able[len(able) // (2 * EDITED) :: max(1, len(able) // EDITED)][:EDITED]:
+        before = file.read_bytes()
+        file.write_text(text, encoding="utf-8")
+        costs.append(measure(words, environment))
+        file.write_bytes(before)
+        measure(words, environment)
+    return sorted(costs, key=lambda cost: cost.wall)
+
+
+def with_a_line(file: Path) -> str | None:
+    """Give a file's text with one assignment more in its longest function; None where it has none to put it in."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            nodes = list(ast.walk(ast.parse(text)))
+    except (OSError, SyntaxError, ValueError):
+        return None
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.body[-1].lineno > node.lineno]
+    if "tests" in file.parts or not functions:
+        return None
+    longest = max(functions, key=lambda node: (node.end_lineno or 0) - node.lineno)
+    plain = [one for one in longest.body if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+    if not plain or plain[-1].lineno == longest.lineno:
+        return None
+    lines = text.split("\n")
+    lines.insert(plain[-1].lineno - 1, " " * plain[-1].col_offset + "one_more = 1")
+    return "\n".join(lines)
 
 
 def main() -> None:
