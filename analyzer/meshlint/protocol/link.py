@@ -67,6 +67,8 @@ class Linker:
     _module_names: dict[str, str] = field(default_factory=dict)
     _found: dict[tuple[tuple[str, int], str], tuple[str, int, tuple[str, int]] | None] = field(default_factory=dict)
     """Methods by the receiver's class, asked for where no other question is being answered."""
+    objects: dict[tuple[str, int, int], tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    """The classes of what a function, as a method of a class, makes or is given: see `receivers`."""
     _methods: dict[str, list[tuple[str, int]]] | None = None
     _children: dict[tuple[str, int], list[tuple[str, int]]] | None = None
     _nested: dict[str, dict[str, list[tuple[int, int]]]] = field(default_factory=dict)

@@ -54,6 +54,14 @@ def _local(linker: Linker, path: str, definition: Definition, owner: int, name: 
         if param.annotation is not None:
             yield from _named(class_of(linker, path, param.annotation))
         return
+    key = (path, definition.index, owner)
+    if key not in linker.objects:
+        linker.objects[key] = tuple(dict.fromkeys(_objects(linker, path, definition, owner)))
+    yield from linker.objects[key]
+
+
+def _objects(linker: Linker, path: str, definition: Definition, owner: int) -> Iterator[Key]:
+    """Give the classes of all objects that a function makes or is given by what it calls."""
     for text in definition.callees:
         target = _called(linker, path, owner, text.split("."))
         if target is not None and target.kind == "def":
