@@ -73,6 +73,10 @@ class Verdicts:
     _holding: Holding | None = None
     _wrong: frozenset[int] = frozenset()
     """The questions that have another answer now."""
+    _same: frozenset[str] = frozenset()
+    """The files whose text is as it was."""
+    _moved: list[_Moved] = field(default_factory=list)
+    """The files of which lines moved."""
     _standing: dict[str, tuple[Numbers, Any]] = field(default_factory=dict)
     _left_out: dict[str, tuple[Numbers, Any]] = field(default_factory=dict)
 
@@ -88,6 +92,8 @@ class Verdicts:
     def standing(self, engine: Engine, paths: Sequence[str]) -> dict[str, Part]:
         """Give the parts of those files whose verdicts rest on nothing that has changed."""
         self._wrong = self._changed_answers(engine)
+        self._same = self._files_as_before()
+        self._moved = self._files_moved()
         self._standing = self._kept(self._store.units)
         return {path: made(self._standing[path][1]) for path in paths if path in self._standing}
 
@@ -99,22 +105,29 @@ class Verdicts:
 
     def _kept(self, table: dict[str, tuple[Numbers, Any]]) -> dict[str, tuple[Numbers, Any]]:
         """Give the entries that still stand: no answer is another one, and they name no file whose lines moved."""
-        rows, digests = self.facts.rows, self._store.digests
-        same = {path for path in digests if path in rows and rows[path][1] == digests[path]}
-        moved = [_Moved(path, self._bodies(path)) for path in digests if path not in same and not self._stays(path)]
 
         def stands(entry: tuple[Numbers, Any]) -> bool:
             numbers = _numbers(entry[0])
-            return self._wrong.isdisjoint(numbers) and not any(one.in_entry(numbers, entry[1]) for one in moved)
+            return self._wrong.isdisjoint(numbers) and not any(one.in_entry(numbers, entry[1]) for one in self._moved)
 
-        return {path: entry for path, entry in table.items() if path in same and stands(entry)}
+        return {path: entry for path, entry in table.items() if path in self._same and stands(entry)}
+
+    def _files_as_before(self) -> frozenset[str]:
+        rows, digests = self.facts.rows, self._store.digests
+        return frozenset(path for path in digests if path in rows and rows[path][1] == digests[path])
+
+    def _files_moved(self) -> list[_Moved]:
+        """Give the files of which lines moved; the questions about them are gone through once for all of them."""
+        bodies: dict[str, set[int]] = {
+            path: set() for path in self._store.digests if path not in self._same and not self._stays(path)
+        }
+        for number, question in enumerate(self._store.questions) if bodies else ():
+            if question[0] == "body" and question[1] in bodies:
+                bodies[question[1]].add(number)
+        return [_Moved(path, frozenset(numbers)) for path, numbers in bodies.items()]
 
     def _stays(self, path: str) -> bool:
         return path in self.facts.rows and stays(self._store.links[path][3], self.facts.head(path).layout)
-
-    def _bodies(self, path: str) -> frozenset[int]:
-        asked = enumerate(self._store.questions)
-        return frozenset(number for number, question in asked if question[0] == "body" and question[1] == path)
 
     def _changed_answers(self, engine: Engine) -> frozenset[int]:
         """Give the numbers of the questions whose answers are others than before."""
@@ -199,14 +212,11 @@ class _Moved:
 
     def in_entry(self, numbers: Iterable[int], value: Any) -> bool:
         """Say whether something that was found names the file: its path, or in a picture its last name and a line."""
-        short = "" if self.bodies.isdisjoint(numbers) else self.path.rpartition("/")[2] + ":"
-        return _speaks(value, self.path, short)
-
-
-def _speaks(value: Any, path: str, short: str) -> bool:
-    if isinstance(value, str):
-        return path in value or (short != "" and short in value)
-    return isinstance(value, tuple | list) and any(_speaks(part, path, short) for part in value)
+        texts = list(_texts(value))
+        if any(self.path in text for text in texts):
+            return True
+        short = self.path.rpartition("/")[2] + ":"
+        return any(short in text for text in texts) and not self.bodies.isdisjoint(numbers)
 
 
 def _numbers(data: Numbers) -> array[int]:
@@ -287,15 +297,16 @@ def _says(question: Question, names: frozenset[str]) -> bool:
         return asked in names
     if kind == "callee":
         return not names.isdisjoint(asked.lstrip("&").split("."))
-    return not names.isdisjoint(_words(asked))
+    return any(not names.isdisjoint(text.split(".")) for text in _texts(asked))
 
 
-def _words(value: object) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
+    """Give every text in plain data."""
     if isinstance(value, str):
-        yield from value.split(".")
-    elif isinstance(value, tuple):
+        yield value
+    elif isinstance(value, tuple | list):
         for part in value:
-            yield from _words(part)
+            yield from _texts(part)
 
 
 def answers_of(engine: Engine, facts: Facts) -> Answers:
