@@ -56,9 +56,11 @@ _VIEWS = frozenset(
 _COUNTS = frozenset(("numel", "size", "dim", "nelement", "element_size", "count"))
 
 
-_OF_ANYTHING = frozenset(
-    (*SAME, *_COUNTS, "rank", "get_local_rank", "get", "copy_", "fill_", "append", "extend", "add", "insert", "update")
-)
+_FILL = ("copy_", "fill_")
+
+_GROW = ("append", "extend", "add", "insert", "update")
+
+_OF_ANYTHING = frozenset((*SAME, *_COUNTS, *_FILL, *_GROW, "rank", "get_local_rank", "get"))
 """The methods that mean something here of a value of which no more is known."""
 
 
@@ -112,7 +114,7 @@ def special_method(walker: Walker, base: V, name: str, node: Node) -> V | None:
         return walker.domain.of(walker.domain.opaque(key, parts, count=True, close=True))
     if name == "get" and node[2]:
         return get_with_default(walker, base, node)
-    if name in ("copy_", "fill_") and node[2]:
+    if name in _FILL and node[2]:
         args, _ = walker.arguments(node)
         path = walker.path(node[1][1])
         if path:
@@ -120,10 +122,8 @@ def special_method(walker: Walker, base: V, name: str, node: Node) -> V | None:
             again = V(given.expr, None, walker.no, base.label, base.buf, given.text, given.phi)
             walker.bind(path, root_of(path), again)
         return base
-    if name in ("append", "extend", "add", "insert", "update") and (node[2] or node[3]):
+    if name in _GROW and (node[2] or node[3]):
         return grown(walker, base, name, node)
-    if name == "split" or name == "format":
-        return None
     return None
 
 
