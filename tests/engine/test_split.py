@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -33,27 +32,75 @@ def test_several_processes_say_what_one_says(
 
 
 @linux
+def test_every_item_goes_to_one_process_and_stays_with_its_neighbours() -> None:
+    def work(taken: split.Taken[int], here: bool) -> list[int]:
+        return list(taken)
+
+    found = split.share(range(1003), work, 3, 10)
+    assert sorted(item for part in found for item in part) == list(range(1003))
+    for piece in (part[start : start + 10] for part in found for start in range(0, len(part), 10)):
+        assert piece[0] % 10 == 0
+        assert piece == list(range(piece[0], piece[0] + len(piece)))
+
+
+@linux
+def test_whoever_is_through_with_its_part_takes_of_another() -> None:
+    told, tell = os.pipe()
+
+    def work(taken: split.Taken[int], here: bool) -> list[int]:
+        if here:
+            os.read(told, 1)  # until the child has done what is its own, and all that was left of this one's
+            return list(taken)
+        found = list(taken)
+        os.write(tell, b"x")
+        return found
+
+    assert split.share_parts([[1, 2, 3], [4, 5]], work) == [[], [4, 5, 1, 2, 3]]
+    os.close(told)
+    os.close(tell)
+
+
+@linux
+def test_more_items_than_a_pipe_holds_are_handed_out() -> None:
+    def work(taken: split.Taken[int], here: bool) -> int:
+        return sum(taken)
+
+    assert sum(split.share(range(300_000), work, 2, 1)) == sum(range(300_000))
+
+
+@linux
 def test_a_child_that_dies_loses_nothing() -> None:
     home = os.getpid()
 
-    def work(part: Sequence[int], here: bool) -> list[int]:
+    def work(taken: split.Taken[int], here: bool) -> list[int]:
         if os.getpid() != home:
+            next(iter(taken))
             os._exit(1)
-        return list(part)
+        return [] if here else list(taken)
 
-    found = split.share(range(100), work, 3)
-    assert sorted(item for part in found for item in part) == list(range(100))
+    assert split.share(range(100), work, 3) == [[], list(range(100))]
 
 
 @linux
 def test_what_goes_wrong_in_a_child_is_shown_by_the_parent() -> None:
-    def work(part: Sequence[int], here: bool) -> int:
+    def work(taken: split.Taken[int], here: bool) -> int:
         if not here:
-            raise KeyError(part[0])
+            raise KeyError(next(iter(taken)))
         return 1
 
     with pytest.raises(KeyError):
         split.share(range(100), work, 2)
+
+
+@linux
+def test_no_pipe_stays_open() -> None:
+    def held() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    before = held()
+    for _ in range(3):
+        split.share(range(100), lambda taken, here: sum(taken), 3)
+    assert held() == before
 
 
 def test_little_work_stays_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:

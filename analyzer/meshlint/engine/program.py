@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
@@ -161,7 +161,7 @@ def _program(
     )
 
 
-def _spread(paths: Sequence[str], engine: Engine, work: Callable[[Sequence[str], bool], Units]) -> list[Units]:
+def _spread(paths: Sequence[str], engine: Engine, work: Callable[[Iterable[str], bool], Units]) -> list[Units]:
     """Judge the files in several processes; those that call the same functions stay together."""
     number = split.workers(len(paths), LEAST)
     if number == 1:

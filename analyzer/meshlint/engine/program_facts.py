@@ -201,12 +201,12 @@ def _read(
 ) -> dict[str, Row]:
     """Read files that are not known as they are; a text that is the same after all keeps its facts."""
 
-    def work(part: Sequence[str], here: bool) -> dict[str, Row]:
+    def work(taken: split.Taken[str], here: bool) -> dict[str, Row]:
         tree = Tree(context.tree.root, context.tree.roots, context.tree.replaced)
         found: dict[str, Row] = {}
-        for place, path in enumerate(part):
+        for path in taken:
             if here and tick is not None:
-                tick(place, len(part), path)
+                tick(taken.reached, taken.total, path)
             row = _row(tree, path, known.get(path), path in whole)
             if row is not None:
                 found[path] = row

@@ -1,12 +1,19 @@
-"""Work shared out among processes: forked children take part of it and send back what they found."""
+"""Work shared out among processes: each takes the next piece when it is through with one, and sends what it found.
+
+What stands in a queue is handed out by a pipe: it holds the numbers of the pieces, and each number is read once, by
+whoever asks first. So nobody waits for one that has drawn the longer part, however unlike the pieces are.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from meshlint.records import dataclass
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -20,6 +27,10 @@ LEAST = 96
 MAX_WORKERS = 4
 BLOCK = 16
 """Neighbours that stay together: they read the same files."""
+NUMBER = 4
+"""Bytes of the number of a piece; a pipe gives all of them or, behind the last, none."""
+MAX_PIECES = 1000
+"""Pieces of one queue: a pipe holds as many numbers on every system before anybody reads."""
 
 
 def workers(items: int, least: int = LEAST) -> int:
@@ -29,45 +40,125 @@ def workers(items: int, least: int = LEAST) -> int:
     return max(1, min(MAX_WORKERS, len(os.sched_getaffinity(0)), items // (least // 2)))
 
 
-def share(
-    items: Sequence[Item], work: Callable[[Sequence[Item], bool], Found], number: int, block: int = BLOCK
-) -> list[Found]:
-    """Give what `work` makes of each part of the items; `block` neighbours stay together.
+@dataclass(slots=True)
+class Queue(Generic[Item]):
+    """Items in pieces of so many neighbours, each of which goes to one process."""
 
-    This process does the first part (`work(part, True)`), children the others; what a child fails to send is done here.
+    items: Sequence[Item]
+    block: int
+    pipe: int = -1
+    """What gives the numbers of the pieces that are left; none where one process takes all."""
+
+    def open(self) -> None:
+        """Hand out the pieces through a pipe."""
+        self.block = max(self.block, -(-len(self.items) // MAX_PIECES))
+        self.pipe, end = os.pipe()
+        for start in range(0, len(self.items), self.block):
+            os.write(end, start.to_bytes(NUMBER, "little"))
+        os.close(end)
+
+    def close(self) -> None:
+        """Let go of the pipe."""
+        if self.pipe >= 0:
+            os.close(self.pipe)
+            self.pipe = -1
+
+    def taken(self) -> Iterator[range]:
+        """Take pieces, as the places of their items, for as long as there are some."""
+        if self.pipe < 0:
+            yield range(len(self.items))
+            return
+        while number := os.read(self.pipe, NUMBER):
+            start = int.from_bytes(number, "little")
+            yield range(start, min(len(self.items), start + self.block))
+
+
+@dataclass(slots=True, eq=False)
+class Taken(Generic[Item]):
+    """The items that one process takes, one after the other: those of its own queue first, then of the others'."""
+
+    queues: Sequence[Queue[Item]]
+    own: int
+    places: list[tuple[int, int]] = field(default_factory=list)
+    """Queue and place of each item that was taken."""
+
+    def __iter__(self) -> Iterator[Item]:
+        for offset in range(len(self.queues)):
+            number = (self.own + offset) % len(self.queues)
+            queue = self.queues[number]
+            for places in queue.taken():
+                for place in places:
+                    self.places.append((number, place))
+                    yield queue.items[place]
+
+    @property
+    def total(self) -> int:
+        """Give how many items there are for all processes together."""
+        return sum(len(queue.items) for queue in self.queues)
+
+    @property
+    def reached(self) -> int:
+        """Give how many items lie before the one taken last, counted over the queues in their order."""
+        if not self.places:
+            return 0
+        number, place = self.places[-1]
+        return sum(len(queue.items) for queue in self.queues[:number]) + place
+
+
+Work = Callable[[Taken[Item], bool], Found]
+"""What is done with the items that a process takes; true for the process that was there before."""
+
+
+def share(items: Sequence[Item], work: Work[Item, Found], number: int, block: int = BLOCK) -> list[Found]:
+    """Give what `work` makes in each process of the items that it takes; `block` neighbours stay together.
+
+    This process takes part (`work(taken, True)`); what a child took and failed to send is done here.
     """
-    return share_parts(_parts(items, number, block), work)
+    return _shared([Queue(items, block)], work, number)
 
 
-def share_parts(parts: Sequence[Sequence[Item]], work: Callable[[Sequence[Item], bool], Found]) -> list[Found]:
-    """Give what `work` makes of each part, as `share` does."""
-    parts = [part for part in parts if part]
-    children = [_start(part, work) for part in parts[1:]]
-    found = [work(part, True) for part in parts[:1]]
-    for part, (child, pipe) in zip(parts[1:], children, strict=True):
-        found.append(_received(part, work, pipe))
+def share_parts(parts: Sequence[Sequence[Item]], work: Work[Item, Found]) -> list[Found]:
+    """Give what `work` makes in one process for each part, which takes of the others when its own is done."""
+    queues = [Queue(part, 1) for part in parts if part]
+    return _shared(queues, work, len(queues))
+
+
+def _shared(queues: list[Queue[Item]], work: Work[Item, Found], number: int) -> list[Found]:
+    if number < 2:
+        return [work(Taken(queues, 0), True)]
+    for queue in queues:
+        queue.open()
+    try:
+        children = [_start(Taken(queues, own % len(queues)), work) for own in range(1, number)]
+        taken = Taken(queues, 0)
+        found, done = [work(taken, True)], set(taken.places)
+    finally:
+        for queue in queues:
+            queue.close()
+    for child, pipe in children:
+        sent = _received(pipe)
         child.join()
-    return found
+        if sent is not None:
+            done.update(sent[0])
+            found.append(sent[1])
+    left = [item for one, queue in enumerate(queues) for at, item in enumerate(queue.items) if (one, at) not in done]
+    return [*found, work(Taken([Queue(left, 1)], 0), False)] if left else found
 
 
-def _parts(items: Sequence[Item], number: int, block: int) -> list[list[Item]]:
-    return [[item for i, item in enumerate(items) if i // block % number == k] for k in range(number)]
-
-
-def _start(part: Sequence[Item], work: Callable[[Sequence[Item], bool], Found]) -> tuple[ForkProcess, Connection]:
+def _start(taken: Taken[Item], work: Work[Item, Found]) -> tuple[ForkProcess, Connection]:
     from multiprocessing import get_context
 
     context = get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
-    child = context.Process(target=_child, args=(part, work, theirs, ours, os.getpid()), daemon=True)
+    child = context.Process(target=_child, args=(taken, work, theirs, ours, os.getpid()), daemon=True)
     child.start()
     theirs.close()
     return child, ours
 
 
 def _child(
-    part: Sequence[Item],
-    work: Callable[[Sequence[Item], bool], Found],
+    taken: Taken[Item],
+    work: Work[Item, Found],
     pipe: Connection,
     other: Connection,
     parent: int,
@@ -76,8 +167,8 @@ def _child(
     if not _ends_with(parent):
         return
     try:
-        found = work(part, False)
-        pipe.send(found)
+        found = work(taken, False)
+        pipe.send((taken.places, found))
         pipe.close()
     except Exception:
         return  # the parent does it again, and shows what is wrong
@@ -95,9 +186,10 @@ def _ends_with(parent: int) -> bool:
     return os.getppid() == parent
 
 
-def _received(part: Sequence[Item], work: Callable[[Sequence[Item], bool], Found], pipe: Connection) -> Found:
+def _received(pipe: Connection) -> tuple[list[tuple[int, int]], Any] | None:
+    """Give what a child took and found; None where it failed."""
     try:
-        received: Found = pipe.recv()
+        received: tuple[list[tuple[int, int]], Any] = pipe.recv()
     except (EOFError, OSError):
-        return work(part, False)
+        return None
     return received

@@ -155,8 +155,8 @@ def _check_launches(
     entries = list(enumerate(gather.entries(wide, context, outcome.failures, options.tick)))
     active = rules.launch_rules()
 
-    def work(part: Sequence[tuple[int, gather.Entry]], here: bool) -> Part:
-        return _check_part(part, context, options if here else replace(options, tick=None), active)
+    def work(taken: split.Taken[tuple[int, gather.Entry]], here: bool) -> Part:
+        return _check_part(taken, context, options if here else replace(options, tick=None), active)
 
     parts = split.share(entries, work, split.workers(len(entries)))
     asked = frozenset(scope.asked)
@@ -174,17 +174,17 @@ def _check_launches(
 
 
 def _check_part(
-    part: Sequence[tuple[int, gather.Entry]], context: Context, options: Options, rules: Iterable[LaunchRule]
+    taken: split.Taken[tuple[int, gather.Entry]], context: Context, options: Options, rules: Iterable[LaunchRule]
 ) -> Part:
     done = Part()
-    for place, (number, entry) in enumerate(part):
+    for number, entry in taken:
         if options.tick is not None:
-            options.tick(place, len(part), entry.path)
+            options.tick(taken.reached, taken.total, entry.path)
         outcome = done.outcomes[number] = Outcome()
         before = len(context.problems)
         for variants in gather.launches(entry, context, options, outcome.failures):
             if options.tick is not None:
-                options.tick(place, len(part), entry.path)
+                options.tick(taken.reached, taken.total, entry.path)
             judge_launch(variants, context, rules, outcome)
         done.problems[number] = context.problems[before:]
         del context.problems[before:]

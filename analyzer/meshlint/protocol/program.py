@@ -25,7 +25,7 @@ __all__ = ["CodeFault", "Program", "facts_of", "user_models"]
 CALLS = 5000
 """Calls inside of one another that judging may take: more than its bounds let it come to."""
 
-Work = Callable[[Sequence[str], bool], Units]
+Work = Callable[[Iterable[str], bool], Units]
 Spread = Callable[[Sequence[str], Engine, Work], list[Units]]
 """How parts of the work are shared out: gives what is made of each part of the paths of a program."""
 
@@ -94,7 +94,7 @@ class Program:
         known = {} if self.memory is None else self.memory.standing(engine, paths)
         todo = [path for path in paths if path not in known]
 
-        def work(part: Sequence[str], here: bool) -> Units:
+        def work(part: Iterable[str], here: bool) -> Units:
             return Verdicts(engine.afresh(), STANDARD).units(part)
 
         found = [] if not todo else [work(todo, True)] if self.spread is None else self.spread(todo, engine, work)

@@ -388,7 +388,7 @@ class Verdicts:
         parts: dict[str, Part] = {}
         asked: dict[str, set[int]] = {}
         told: dict[str, set[int]] = {}
-        for path in sorted(set(paths)):
+        for path in paths:
             begun = linker.begin()
             parts[path] = self.part((path,))
             self.judge.forget()
