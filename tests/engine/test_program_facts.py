@@ -188,4 +188,10 @@ def test_tests_are_in_the_program_only_where_its_files_import_them(tmp_path: Pat
         context = context_of(scope, Options())
         judgement = check_program(scope, context, narrow(load(), codes, preview=True), (), place=cache)
         assert [one.finding.span.path for one in judgement.judged] == ["pack/main.py"]
-        assert [problem.span.path for problem in judgement.problems] == ["tests/broken.py"]
+        told = ["tests/broken.py"] if codes == ("COL", "TST") else []
+        assert [problem.span.path for problem in judgement.problems] == told
+    named = discover(("tests/broken.py",), root)
+    judgement = check_program(
+        named, context_of(named, Options()), narrow(load(), ("COL",), preview=True), (), place=cache
+    )
+    assert [problem.span.path for problem in judgement.problems] == ["tests/broken.py"]

@@ -136,6 +136,7 @@ def _program(
 ) -> Program:
     from meshlint.engine.program_facts import facts_of_program
     from meshlint.models.entry import ModelError
+    from meshlint.protocol.heads import without_facts
     from meshlint.protocol.program import Program, user_models
 
     try:
@@ -157,7 +158,7 @@ def _program(
         memory,
         {path: facts.head(path) for path in facts},
         facts.with_read(tests) if with_tests else {},
-        {path: tests.head(path) for path in tests},
+        {path: tests.head(path) if with_tests or path in context.named else without_facts() for path in tests},
     )
 
 

@@ -1,7 +1,7 @@
 """Facts of the Python files in scope: from the cache where a file is as it was, else read anew by several processes.
 
 A file that holds tests is no part of the program unless a file of the program imports it: nobody who trains calls it.
-It is looked at, to know whether it can be parsed, and read where a rule asks for tests.
+It is read where a rule asks for tests, or a person named it; else not even parsed.
 
 The cache is one pack for a tree: for each path the stamp of the file, the hash of its text, its facts as bytes and
 their head. A few files that changed since are kept beside it (`.changed`), so that a run after one edit does not write
@@ -15,11 +15,9 @@ import hashlib
 import marshal
 import sys
 import time
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from symtable import symtable
 from types import ModuleType
 
 from meshlint.config.surface import Context
@@ -29,17 +27,16 @@ from meshlint.engine.gather import Tick
 from meshlint.engine.program_tests import Tests
 from meshlint.protocol import facts as reading
 from meshlint.protocol import forwarding, heads, stages, summary, verdict
-from meshlint.protocol.facts import FileFacts, read, speaks_of_groups
+from meshlint.protocol.facts import FileFacts, read
 from meshlint.protocol.heads import Head
 from meshlint.protocol.pytests import is_test
 from meshlint.records import dataclass
 from meshlint.sources.tree import Tree, Unreadable
 
-MARK = b"meshlint facts 3\n"
+MARK = b"meshlint facts 4\n"
 KEPT = 8
 """Packs kept; the oldest go first."""
 MAX_BYTES = 512 * 1024 * 1024
-_NO_FEATURE = "nothing"
 MAX_CHANGED = 64
 """Files kept beside a pack; with more it is written anew."""
 
@@ -49,6 +46,9 @@ Row = tuple[Stamp, str, "bytes | memoryview", heads.Row]
 
 The facts are empty where a file was looked at and not read.
 """
+
+_NOT_PARSED = heads.row_of(heads.without_facts())
+"""The head of a test that nothing of the program imports: it is not judged, so nobody asks whether it is Python."""
 
 
 @dataclass(slots=True)
@@ -227,28 +227,10 @@ def _row(tree: Tree, path: str, known: Row | None, whole: bool) -> Row | None:
     if known is not None and known[1] == digest and (known[2] or not whole):
         return (known[0], digest, bytes(known[2]), known[3])
     if not whole:
-        return ((), digest, b"", heads.row_of(heads.without_facts(_fault(path, text))))
+        return ((), digest, b"", _NOT_PARSED)
     facts = read(path, text)
     blob = facts.dump()
     return ((), digest, blob, heads.row_of(heads.head_of(facts, text)))
-
-
-def _fault(path: str, text: str) -> str:
-    """Give the note of a file that cannot be parsed and speaks of groups, without building its tree.
-
-    A feature that no Python has stops it behind the parser: the tables of symbols are not built either.
-    """
-    if not speaks_of_groups(text):
-        return ""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            symtable(f"from __future__ import {_NO_FEATURE}\n{text}", path, "exec")
-    except SyntaxError as error:
-        return "" if error.msg == f"future feature {_NO_FEATURE} is not defined" else read(path, text).note
-    except (RecursionError, MemoryError, ValueError):
-        return read(path, text).note
-    return ""
 
 
 def _stamp(tree: Tree, path: str) -> Stamp | None:

@@ -88,9 +88,9 @@ def head_of(facts: FileFacts, text: str) -> Head:
     )
 
 
-def without_facts(note: str = "") -> Head:
-    """Give the head of a file of which nothing but a note is known."""
-    return Head(note, False, False, (), (), (b"", ()), (), ())
+def without_facts() -> Head:
+    """Give the head of a file of which nothing is known."""
+    return Head("", False, False, (), (), (b"", ()), (), ())
 
 
 def _tests(facts: FileFacts) -> Iterator[str]:
