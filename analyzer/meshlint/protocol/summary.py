@@ -996,7 +996,8 @@ def _identity(frame: Frame, free: tuple[str, ...]) -> tuple[object, ...]:
 
 def asks_for_stages(definition: Definition) -> bool:
     """Say whether a function calls something that may ask for its pipeline stage, by the texts of its calls."""
-    return any("stage" in text or "pipeline" in text for text in definition.callees)
+    texts = "\n".join(definition.callees)
+    return "stage" in texts or "pipeline" in texts
 
 
 def seeds(definition: Definition) -> bool:
