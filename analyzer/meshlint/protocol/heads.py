@@ -72,8 +72,8 @@ def row_of(head: Head) -> Row:
 
 def head_of(facts: FileFacts, text: str) -> Head:
     """Give the head of a file that was just read, of which this is the text."""
-    starts = [0, *(end.end() for end in _LINE.finditer(text))]
-    bodies = tuple(_body(definition, text, starts) for definition in facts.definitions)
+    lines = _LINE.split(text) if "\r" in text else text.split("\n")
+    bodies = tuple(_body(definition, lines) for definition in facts.definitions)
     return Head(
         facts.note,
         any(d.seeds & COLLECTIVE or asks_for_stages(d) for d in facts.definitions),
@@ -103,15 +103,14 @@ def _tests(facts: FileFacts) -> Iterator[str]:
                 yield "." * level + name
 
 
-def _body(definition: Definition, text: str, starts: list[int]) -> bytes:
+def _body(definition: Definition, lines: list[str]) -> bytes:
     """Give the hash of what a definition comes to: its lines, its decorators, and what it is numbered by.
 
     What is lowered from its lines hangs on nothing else: definitions inside of it are numbered from its own number on.
     """
     d = definition
-    end = starts[d.end_line] if d.end_line < len(starts) else len(text)
-    lines = text[starts[d.line - 1] : end].rstrip()
-    return _hash((d.index, d.qualname, d.parent, d.owner, unplaced(d.decorators), lines))
+    text = "\n".join(lines[d.line - 1 : d.end_line]).rstrip()
+    return _hash((d.index, d.qualname, d.parent, d.owner, unplaced(d.decorators), text))
 
 
 def _class(klass: ClassFacts) -> bytes:
