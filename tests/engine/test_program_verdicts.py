@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import meshlint.protocol.faults as faults
 import meshlint.protocol.verdict as verdict
 from meshlint.engine.gather import context_of
 from meshlint.engine.options import Options
@@ -126,7 +127,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     paths: list[str] = []
     real = verdict.Verdicts.part
 
-    def noting(self: verdict.Verdicts, given: tuple[str, ...]) -> verdict.Part:
+    def noting(self: verdict.Verdicts, given: tuple[str, ...]) -> faults.Part:
         paths.extend(given)
         return real(self, given)
 

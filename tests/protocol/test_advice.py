@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from meshlint.protocol.faults import CodeFault
 from meshlint.protocol.program import Program, facts_of
-from meshlint.protocol.verdict import CodeFault
 
 PROGRAMS = [
     path

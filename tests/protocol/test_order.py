@@ -13,9 +13,10 @@ import meshlint.protocol.verdict as verdict
 from meshlint.mesh.dims import STANDARD
 from meshlint.protocol.cone import ConeLinker
 from meshlint.protocol.facts import FileFacts
+from meshlint.protocol.faults import Part
 from meshlint.protocol.program import facts_of
 from meshlint.protocol.summary import Engine
-from meshlint.protocol.verdict import Part, Verdicts
+from meshlint.protocol.verdict import Verdicts
 
 NAMES = ("a", "b", "c", "d")
 HEAD = """\

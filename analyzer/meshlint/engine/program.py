@@ -29,9 +29,9 @@ from meshlint.sources.discover import Scope
 from meshlint.sources.tree import Tree, Unreadable
 
 if TYPE_CHECKING:
+    from meshlint.protocol.faults import Units
     from meshlint.protocol.program import Program
     from meshlint.protocol.summary import Engine
-    from meshlint.protocol.verdict import Units
 
 ENDING = ".py"
 LEAST = 16

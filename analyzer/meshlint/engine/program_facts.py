@@ -26,7 +26,7 @@ from meshlint.engine.cache import RACY, keep, kept_bytes
 from meshlint.engine.gather import Tick
 from meshlint.engine.program_tests import Tests
 from meshlint.protocol import facts as reading
-from meshlint.protocol import forwarding, heads, stages, summary, verdict
+from meshlint.protocol import forwarding, heads, packing, stages, summary
 from meshlint.protocol.facts import FileFacts, read
 from meshlint.protocol.heads import Head
 from meshlint.protocol.pytests import is_test
@@ -249,7 +249,7 @@ def _trusted(stamp: Stamp, began: float) -> Stamp:
 
 def _pack(folder: Path, tree: Tree) -> Path:
     """Give the file of a tree's pack: what lowers files, and for which Python, is part of its name."""
-    own = [_source(module).stat() for module in (reading, heads, stages, summary, verdict, forwarding)]
+    own = [_source(module).stat() for module in (reading, heads, stages, summary, packing, forwarding)]
     parts = (sys.version, *(f"{one.st_mtime_ns} {one.st_size}" for one in own), str(tree.root))
     name = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:40]
     return folder / f"{name}.facts"

@@ -22,10 +22,11 @@ from meshlint.engine.program_links import Holding, Link, Place, holding, stays, 
 from meshlint.finding import Confidence, Outcome, Related, Severity
 from meshlint.place import Span
 from meshlint.protocol.cone import Answers, Question
+from meshlint.protocol.faults import CodeFault, Part, Standing, Switched, Units
+from meshlint.protocol.packing import building_keys
 from meshlint.protocol.roots import in_a_thread
 from meshlint.protocol.stages import without_pipeline
 from meshlint.protocol.summary import Engine
-from meshlint.protocol.verdict import CodeFault, Part, Standing, Switched, Units, building_keys
 from meshlint.records import dataclass
 
 MARK = b"meshlint verdicts 3\n"

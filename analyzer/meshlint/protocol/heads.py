@@ -14,11 +14,11 @@ from typing import Any
 
 from meshlint.protocol.facts import COLLECTIVE, ClassFacts, Definition, FileFacts, Node
 from meshlint.protocol.forwarding import optional_groups
+from meshlint.protocol.packing import building_keys
 from meshlint.protocol.pytests import is_test, names_tests
 from meshlint.protocol.stages import without_pipeline
 from meshlint.protocol.summary import asks_for_stages
 from meshlint.protocol.unplaced import places_of, unplaced
-from meshlint.protocol.verdict import building_keys
 from meshlint.records import dataclass
 
 Outline = tuple[bytes, tuple[tuple[str, int, int, "Node | None"], ...]]

@@ -11,11 +11,12 @@ from meshlint.models.entry import Entry, from_settings
 from meshlint.models.registry import Models
 from meshlint.protocol.cone import ConeLinker
 from meshlint.protocol.facts import FileFacts, read
+from meshlint.protocol.faults import CodeFault, Part, Switched, Units, merged
 from meshlint.protocol.heads import Head
 from meshlint.protocol.link import Linker
 from meshlint.protocol.pytests import is_test
 from meshlint.protocol.summary import Engine
-from meshlint.protocol.verdict import CodeFault, Part, Switched, Units, Verdicts, merged
+from meshlint.protocol.verdict import Verdicts
 from meshlint.records import dataclass
 from meshlint.room import room
 

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 from meshlint.mesh.gate import Origin
 from meshlint.mesh.term import Node as Term
+from meshlint.mesh.term import Op
+from meshlint.place import Span
 from meshlint.protocol.facts import COLLECTIVE, Definition, calls, dotted
+from meshlint.protocol.link import Linker, function_at
 from meshlint.protocol.summary import Engine
 from meshlint.protocol.values import ClassKey, Func, Instance, V
 from meshlint.records import dataclass
@@ -116,3 +119,18 @@ def function_of(engine: Engine, root: Root) -> Func:
         values = engine.values
         receiver = V(values.atom(name, Origin.UNKNOWN), Instance(root.receiver), values.lit(False), text="self")
     return Func(root.path, root.index, receiver)
+
+
+def definition_at(linker: Linker, span: Span) -> Definition | None:
+    """Give the function that holds a place."""
+    found = function_at(linker, span.path, span.line)
+    if found is None:
+        linker.note("file", span.path)
+    else:  # as long as its lines are the same, it holds this one, wherever both stand
+        linker.note("body", span.path, found.index)
+    return found
+
+
+def frame_of(op: Op) -> Span:
+    """Give the place of an event in the function that is judged."""
+    return op.site.frames()[0].span
