@@ -254,7 +254,7 @@ def size_of_another(test: Span, dim: str, group: str, call: Step) -> str:
 def out_of_turn(loop: Span, call: Step, by_group: bool) -> str:
     """Show a loop whose elements come in an order that each rank has for itself."""
     lines = list(_moved(call, ", group=group_of[name]" if by_group else "", "x"))
-    times = "" if call.op == "broadcast" else "2 * "
+    times = "" if call.op in ("broadcast", "barrier") else "2 * "
     text = (
         'values = {"a": 10.0, "b": 20.0}\n'
         + ('group_of = {"a": groups([[0, 1]]), "b": groups([[0, 1]])}\n' if by_group else "")

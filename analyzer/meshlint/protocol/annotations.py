@@ -15,13 +15,15 @@ MAX_ALIASES = 4
 
 _TUPLES = ("Tuple", "tuple")
 
+_SETS = frozenset(("set", "Set", "frozenset", "FrozenSet", "AbstractSet", "MutableSet"))
+
 _NONE: Node = ("C", None)
 
 _WRAPPERS = frozenset(("Annotated", "ClassVar", "Final", "Optional", "Required", "NotRequired", "ReadOnly"))
 
 
 def class_node(annotation: Node) -> Node | None:
-    """Give what an annotation names but for None beside it, tuples as they are; None where it may be several types."""
+    """Give what an annotation names but for None beside it, tuples and sets as they are; None for one of several."""
     while True:
         annotation = unquoted(annotation)
         kinds = _kinds(annotation)
@@ -29,10 +31,15 @@ def class_node(annotation: Node) -> Node | None:
             return None
         if kinds is not None:
             annotation = kinds[0]
-        elif annotation[0] != "S" or _holder(annotation) in _TUPLES:
+        elif annotation[0] != "S" or _holder(annotation) in _TUPLES or is_set(annotation):
             return annotation if annotation[0] in ("N", "A", "S") else None
         else:
             annotation = annotation[1]  # X[int] is an X
+
+
+def is_set(annotation: Node) -> bool:
+    """Say whether an annotation names a set of something."""
+    return annotation[0] == "S" and _holder(annotation) in _SETS
 
 
 def _kinds(annotation: Node) -> tuple[Node, ...] | None:

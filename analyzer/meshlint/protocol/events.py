@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from meshlint.mesh.dims import ALL, leaf_of
 from meshlint.mesh.gate import SETTING, UNRESOLVED, Expr, Origin
 from meshlint.mesh.group import TENSOR, WORLD, Group
+from meshlint.mesh.simulate import RECEIVES, SENDS
 from meshlint.mesh.term import Gate, Site
 from meshlint.models.entry import Entry
 from meshlint.protocol.apart import written_later
@@ -36,6 +37,7 @@ from meshlint.protocol.syntax import (
     wrapped_after,
 )
 from meshlint.protocol.values import (
+    BY_USE,
     Config,
     Grp,
     MeshOf,
@@ -54,6 +56,10 @@ if TYPE_CHECKING:
 
 _EQUAL_SIZES = ("broadcast", "all_reduce", "reduce")
 """Events whose ranks all bring as many elements."""
+
+
+_ANY_ORDER = SENDS | RECEIVES | {"broadcast_object_list"}
+"""Events of which more than what one rank gives them says which ones meet, or that hand it to the others whole."""
 
 
 def apply_model(walker: Walker, entry: Entry, args: list[V], kwargs: dict[str, V], node: Node | None, text: str) -> V:
@@ -91,7 +97,7 @@ def apply_model(walker: Walker, entry: Entry, args: list[V], kwargs: dict[str, V
         starts = any(call.endswith("init_process_group") for call in walker.frame.definition.callees)
         return walker.domain.unknown(text, nonnull=True) if starts else walker.domain.const(True)
     if kind == "unordered":
-        return walker.domain.of(values.atom(text, UNRESOLVED), Unordered(), text)
+        return walker.domain.of(values.atom(text, UNRESOLVED), Unordered(BY_USE), text)
     if kind == "ranks" and group is not None:
         return walker.domain.of(values.atom(f"ranks of #{mask} {text}", UNRESOLVED), RanksOf(group), text)
     if kind == "member" and group is not None and not group.unknown:
@@ -256,7 +262,8 @@ def leave_event(
         if handle:
             facts["handle"] = handle
         given = argument_of(entry.group, args, kwargs)
-        turns = [name for name, value in (("turn of group", given), ("turn", payload)) if comes_in_turn(value)]
+        sent = None if entry.op in _ANY_ORDER else payload
+        turns = [name for name, value in (("turn of group", given), ("turn", sent)) if comes_in_turn(value)]
         note_size(walker, entry, group, payload, facts)
         if turns:
             facts["flags"] = (*facts.get("flags", ()), turns[0])

@@ -563,7 +563,8 @@ class _Lowering:
 
     def s_aug(self, node: ast.AugAssign) -> Node:
         value = self.expr(node.value)
-        return ("aug", node.lineno, self.target(node.target, X), _BINARY.get(type(node.op), "?"), value)
+        more = value if isinstance(node.op, ast.BitOr) and makes_set(value) else X  # a set that is given a set more
+        return ("aug", node.lineno, self.target(node.target, more), _BINARY.get(type(node.op), "?"), value)
 
     def keyed(self, node: ast.Subscript, value: Node) -> None:
         """Note what is stored under a constant key of an attribute of `self` or `cls`."""
@@ -855,6 +856,13 @@ class _Lowering:
                 (*(("C", None) if p is None else self.expr(p) for p in (node.lower, node.upper, node.step)), X),
             )
         return ("T", (*(self.expr(p) for p in (node.lower, node.upper) if p is not None), X))
+
+
+def makes_set(node: Node) -> bool:
+    """Say whether lowered code is written as a set."""
+    if node[0] == "K":
+        return any(node[1] == ("N", name) for name in ("set", "frozenset"))
+    return bool(node[0] == "E" or (node[0] == "G" and node[1] == "set"))
 
 
 def _parsed(text: str) -> ast.expr | None:

@@ -44,6 +44,8 @@ class Frame:
     assumed: list[Assumed] = field(default_factory=list)
     """What holds behind guards that raise."""
     lazy: bool = False
+    turns: list[str] = field(default_factory=list)
+    """How the elements hash of what the loops around go through that each rank has in another order."""
     rough: bool = False
     """In the first round of a loop, which only shows what changes: loops inside go round once."""
     asked: set[str] = field(default_factory=set)

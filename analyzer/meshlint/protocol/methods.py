@@ -20,6 +20,14 @@ from meshlint.protocol.reading import (
 )
 from meshlint.protocol.sizes import size_of
 from meshlint.protocol.syntax import SAME, root_of
+from meshlint.protocol.unordered import (
+    SET_METHODS,
+    derived,
+    grown_set,
+    joined_sets,
+    made_set,
+    settled,
+)
 from meshlint.protocol.values import (
     HOLLOW,
     Config,
@@ -42,6 +50,7 @@ from meshlint.protocol.values import (
     Written,
     listed,
     mapped,
+    shuffled,
 )
 
 if TYPE_CHECKING:
@@ -60,7 +69,7 @@ _FILL = ("copy_", "fill_")
 
 _GROW = ("append", "extend", "add", "insert", "update")
 
-_OF_ANYTHING = frozenset((*SAME, *_COUNTS, *_FILL, *_GROW, "rank", "get_local_rank", "get"))
+_OF_ANYTHING = frozenset((*SAME, *_COUNTS, *_FILL, *_GROW, "rank", "get_local_rank", "get", "fromkeys"))
 """The methods that mean something here of a value of which no more is known."""
 
 
@@ -86,8 +95,12 @@ def special_method(walker: Walker, base: V, name: str, node: Node) -> V | None:
         if args[0].expr is walker.values.rank():
             return walker.domain.of(walker.values.group_rank(data.group))
         return walker.pure(f"{base.text}.index", args, {}, base, node)
-    if isinstance(data, Unordered) and name in ("items", "keys", "values"):
-        return base
+    if name == "fromkeys" and node[2]:
+        return filled_dict(walker, node)
+    if shuffled(data) or isinstance(data, Unordered):
+        made = unordered_method(walker, base, name, node)
+        if made is not None:
+            return made
     if name == "rank" and data is None and not node[2] and known.is_group(base.text.rpartition(".")[2]):
         group = walker.domain.group_of(base)
         return None if group is None else walker.domain.of(walker.values.group_rank(group))
@@ -125,6 +138,34 @@ def special_method(walker: Walker, base: V, name: str, node: Node) -> V | None:
     if name in _GROW and (node[2] or node[3]):
         return grown(walker, base, name, node)
     return None
+
+
+def filled_dict(walker: Walker, node: Node) -> V:
+    """`dict.fromkeys(keys)`: it keeps their order."""
+    args, kwargs = walker.arguments(node)
+    made = walker.pure("dict.fromkeys", args, kwargs, None, node)
+    return made.holding(derived(args[:1])).none_if(walker.no)
+
+
+def unordered_method(walker: Walker, base: V, name: str, node: Node) -> V | None:
+    """Methods of sets, and of lists and dicts that are made from one."""
+    if name in ("items", "keys", "values"):
+        return base
+    if name == "pop":
+        walker.arguments(node)
+        return walker.domain.of(walker.values.atom(walker.key("popped", node[4]) + " element", Origin.TURN))
+    if name == "sort":
+        walker.arguments(node)
+        path = walker.path(node[1][1])
+        if path:
+            walker.bind(path, root_of(path), base.holding(None))
+        return walker.domain.const(None)
+    if name not in SET_METHODS:
+        return None
+    args, kwargs = walker.arguments(node)
+    made = walker.pure(f"{base.text}.{name}", args, kwargs, base, node)
+    other = args[0] if args else walker.domain.unknown("?")
+    return made.holding(joined_sets(SET_METHODS[name], base, other)).none_if(walker.no)
 
 
 def with_storage(walker: Walker, base: V, node: Node) -> V:
@@ -189,6 +230,7 @@ def grown(walker: Walker, base: V, name: str, node: Node) -> V:
         return walker.domain.const(None)
     parts = (base.expr, *(a.expr for a in args), *(v.expr for v in kwargs.values()), *walker.frame.conditions)
     data: Any = None
+    order = grown_set(walker, base, name, args, node)
     if isinstance(base.data, Seq) and name == "append" and len(base.data.items) < 32 and args:
         data = listed((*base.data.items, args[0]))
     if name in ("update", "insert"):
@@ -196,6 +238,7 @@ def grown(walker: Walker, base: V, name: str, node: Node) -> V:
         set_anew = None if data is None else [key for key, _ in data.items[len(base.data.items) :]]
         forget_elements(walker, path, set_anew)
     expr = walker.domain.opaque(f"#{base.expr.id}.{name}@{walker.frame.path}:{node[4]}", parts, close=True)
+    data = data if order is None else order
     walker.bind(path, root_of(path), V(expr, data, walker.no, base.label, base.buf, base.text))
     return walker.domain.const(None)
 
@@ -220,18 +263,20 @@ def forget_elements(walker: Walker, path: str, keys: list[Any] | None) -> None:
 
 def call_builtin(walker: Walker, name: str, args: list[V], kwargs: dict[str, V], node: Node) -> V | None:
     """Built-in functions."""
-    if name in ("int", "float", "bool", "str", "abs", "list", "tuple", "sorted", "set", "reversed", "iter") and args:
+    if name in ("set", "frozenset") and not kwargs:
+        return made_set(walker, args, node)
+    if name in ("enumerate", "zip", "filter", "map") and (order := derived(args)) is not None:
+        return walker.pure(name, args, kwargs, None, node).holding(order).none_if(walker.no)
+    if name in ("int", "float", "bool", "str", "abs", "list", "tuple", "sorted", "reversed", "iter") and args:
         if name == "bool":
             return walker.domain.of(walker.domain.truth(args[0]))
         if name == "str":
             return walker.domain.of(walker.domain.opaque(f"str(#{args[0].expr.id})", (args[0].expr,)))
-        if name == "set" and args[0].data is None and not is_number(args[0].expr):
-            return args[0].holding(Unordered()).none_if(walker.no)
         if name in ("int", "float") and isinstance(args[0].data, Written):
             return walker.domain.of(args[0].data.number, text=args[0].text)
-        other = (name == "sorted" and isinstance(args[0].data, Unordered)) or (
-            name == "reversed" and isinstance(args[0].data, RanksOf)
-        )
+        if name == "sorted" and shuffled(args[0].data):
+            return V(settled(walker, args[0], args[0].expr), None, walker.no, args[0].label, 0, args[0].text)
+        other = name == "reversed" and isinstance(args[0].data, RanksOf)
         return (args[0].holding(None) if other else args[0]).none_if(walker.no)
     if name == "len" and args:
         if isinstance(args[0].data, Seq):
@@ -240,7 +285,10 @@ def call_builtin(walker: Walker, name: str, args: list[V], kwargs: dict[str, V],
             return walker.domain.of(walker.values.size(args[0].data.group))
         key = f"len(#{args[0].expr.id})"
         many = how_many(walker, key, args[0], node[2][0])
-        return many or walker.domain.of(walker.domain.opaque(key, (args[0].expr,), count=True, close=True))
+        length = walker.domain.opaque(key, (args[0].expr,), count=True, close=True)
+        return many or walker.domain.of(settled(walker, args[0], length))
+    if name in ("min", "max") and len(args) == 1 and shuffled(args[0].data):
+        return walker.domain.of(settled(walker, args[0], walker.pure(name, args, kwargs, None, node).expr))
     if name == "range" and args:
         numbers = [walker.domain.numeric(a) for a in args[:3]]
         if all(is_number(n) for n in numbers):
@@ -264,7 +312,8 @@ def call_builtin(walker: Walker, name: str, args: list[V], kwargs: dict[str, V],
         if isinstance(args[0].data, Seq) and name != "sum":
             parts = [walker.domain.truth(v) for v in args[0].data.items]
             return walker.domain.of(walker.values.either(*parts) if name == "any" else walker.values.both(*parts))
-        return walker.domain.of(walker.domain.opaque(f"{name}(#{args[0].expr.id})", (args[0].expr,)))
+        whole = walker.domain.opaque(f"{name}(#{args[0].expr.id})", (args[0].expr,))
+        return walker.domain.of(settled(walker, args[0], whole))
     return None
 
 

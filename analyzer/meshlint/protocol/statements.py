@@ -38,6 +38,7 @@ from meshlint.protocol.syntax import (
     rounds_up,
     stepped,
 )
+from meshlint.protocol.unordered import element_of, kind_of, unordered_form
 from meshlint.protocol.values import (
     Func,
     Instance,
@@ -46,9 +47,9 @@ from meshlint.protocol.values import (
     Module,
     Seq,
     Share,
-    Unordered,
     V,
     facts_of,
+    shuffled,
 )
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def assume(walker: Walker, test: Node, holds: bool) -> None:
 def s_for(walker: Walker, node: Node) -> bool:
     """A loop over an iterable; literal sequences are unrolled."""
     sequence = walker.eval(node[3])
-    items = sequence.data.items if isinstance(sequence.data, Seq) else None
+    items = sequence.data.items if isinstance(sequence.data, Seq) and not sequence.data.shuffled else None
     if isinstance(sequence.data, Map) and not sequence.data.rest:
         items = tuple(walker.domain.const(k) for k, _ in sequence.data.items)
     if items is not None and len(items) <= MAX_UNROLL and not jumps(node[4]):
@@ -207,8 +208,13 @@ def s_for(walker: Walker, node: Node) -> bool:
                 return False
         return True
     trip, element = rounds_of(walker, node[3], sequence, node[1])
-    form = "unordered" if isinstance(sequence.data, Unordered) else "loop"
-    return walk_loop(walker, trip, node, node[4], node[5], element, node[2], form)
+    if not shuffled(sequence.data):
+        return walk_loop(walker, trip, node, node[4], node[5], element, node[2])
+    hashes = kind_of(sequence.data)
+    walker.frame.turns.append(hashes)
+    goes_on = walk_loop(walker, trip, node, node[4], node[5], element, node[2], unordered_form(hashes))
+    walker.frame.turns.pop()
+    return goes_on
 
 
 def count_of(walker: Walker, share: Share) -> Expr:
@@ -260,12 +266,14 @@ def s_while(walker: Walker, node: Node) -> bool:
     counted = steps_of(walker, node)
     if counted is not None:
         return walk_loop(walker, counted, node, node[3], node[4], None, None)
-    condition = walker.domain.truth(walker.eval(node[2]))
+    left = walker.eval(node[2])
+    condition = walker.domain.truth(left)
     key = walker.key("while", node[1])
     if condition.op == "lit" and not condition.args[0]:
         return True
     trip = walker.domain.number(key) if condition.op == "lit" else walker.domain.opaque(key, (condition,), count=True)
-    goes_on = walk_loop(walker, trip, node, node[3], node[4], None, None)
+    form = unordered_form(kind_of(left.data)) if shuffled(left.data) else "loop"
+    goes_on = walk_loop(walker, trip, node, node[3], node[4], None, None, form)
     if condition.local and not jumps(node[3]):
         left_over(walker, node[2])
     return goes_on
@@ -454,9 +462,8 @@ def rounds_of(walker: Walker, text: Node, sequence: V, line: int) -> tuple[Expr,
         return trip, walker.domain.of(walker.domain.number(key + " variable"))
     if expr.op == "range" and (steps := rounds_by_steps(walker, expr)) is not None:
         return steps, V(walker.domain.opaque(key + " element", (expr,)), text=f"{sequence.text}[]")
-    if isinstance(sequence.data, Unordered):
-        element = V(walker.values.atom(key + " element", Origin.TURN), text=f"{sequence.text}[]")
-        return walker.domain.opaque(key + " count", (expr,), count=True), element
+    if shuffled(sequence.data):
+        return walker.domain.opaque(key + " count", (expr,), count=True), element_of(walker, key, text, sequence)
     if isinstance(sequence.data, Share):
         element = V(walker.domain.opaque(key + " element", (expr,)), text=f"{sequence.text}[]")
         return count_of(walker, sequence.data), element

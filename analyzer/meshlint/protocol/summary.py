@@ -33,7 +33,22 @@ from meshlint.protocol.link import Target
 from meshlint.protocol.reading import is_none
 from meshlint.protocol.receivers import methods_of
 from meshlint.protocol.sources import Source, sources_of
-from meshlint.protocol.values import ClassKey, Config, Domain, Func, Grp, Instance, Klass, Paced, Seq, Sized, V
+from meshlint.protocol.unordered import of_annotation
+from meshlint.protocol.values import (
+    NOTHING,
+    ClassKey,
+    Config,
+    Domain,
+    Func,
+    Grp,
+    Instance,
+    Klass,
+    Paced,
+    Seq,
+    Sized,
+    Unordered,
+    V,
+)
 from meshlint.protocol.walk import Walker
 from meshlint.protocol.wrapped import wrapper_of
 from meshlint.records import dataclass
@@ -270,7 +285,7 @@ class Engine(Keeping):
             if nested:
                 return None, [(path, index) for index in nested]
         if parts[0] in _RECEIVERS and len(parts) == 2:
-            owner = _owner(facts.definitions, definition)
+            owner = owner_of(facts.definitions, definition)
             if owner >= 0:
                 family = self._family((path, owner), parts[1], parts[0] == "super()")
                 if family:
@@ -278,7 +293,7 @@ class Engine(Keeping):
                 inherited = self.inherited((path, owner), parts[1])
                 return inherited or self._of_wrapped((path, owner), parts[1:]), []
         if parts[0] == "self" and len(parts) == 3 and parts[2] in self.models.methods:
-            owner = _owner(facts.definitions, definition)
+            owner = owner_of(facts.definitions, definition)
             modelled = self._of_wrapped((path, owner), parts[1:]) if owner >= 0 else None
             if modelled is not None:
                 return modelled, []
@@ -313,7 +328,7 @@ class Engine(Keeping):
         entry = self.models.find(name)
         if entry is not None or len(parts) == 1 or (target is not None and target.kind == "library"):
             return entry, []
-        owner = _owner(facts.definitions, definition)
+        owner = owner_of(facts.definitions, definition)
         return None, linker.by_name(parts[-1]) or methods_of(linker, path, definition, owner, text)
 
     def _of_object(self, path: str, definition: Definition, method: str) -> Entry | None:
@@ -438,17 +453,22 @@ class Engine(Keeping):
         walker.frame.calls = max(walker.frame.calls, outcome.calls + 1)
         return outcome
 
-    def start(self, func: Func) -> Outcome:
-        """Enter a function about whose arguments nothing is known."""
+    def start(self, func: Func, given: dict[str, V] | None = None) -> Outcome:
+        """Enter a function about whose arguments nothing is known but what is given."""
         key = (func.path, func.index)
         definition = self.linker.definition(*key)
         self._begin()
         self.linker.note("body", *key)
-        frame = self.frame(func, definition, [], {}, None)
+        frame = self.frame(func, definition, [], given or {}, None)
         context = (key, *_identity(frame, ()))
         self.root = self._answer(context, key, lambda: self._walk(frame, key))
         outcome: Outcome = self.root.result
         return outcome
+
+    def evaluated(self, frame: Frame, node: Node) -> V:
+        """Give the value of an expression in a function that is not walked; its bounds are its own."""
+        self._begin()
+        return Walker(self, frame).eval(node)
 
     def walked(self, func: Func) -> Frame:
         """Walk a function about whose arguments nothing is known; raises Exhausted if much was walked for the file."""
@@ -561,6 +581,7 @@ class Engine(Keeping):
         self._charge(len(definition.params) - MANY_PARAMETERS)
         given = list(args) if receiver is None else [receiver, *args]
         places = iter(given)
+        acts = self.reaches(func.path, definition.index)
         for param in definition.params:
             if param.kind == "*":
                 for _ in places:
@@ -571,6 +592,8 @@ class Engine(Keeping):
             value = next(places, None) if param.kind == "pos" else None
             if value is None:
                 value = kwargs.get(param.name)
+            if value is not None and isinstance(value.data, Unordered) and not acts:
+                value = value.holding(None)  # in which order it goes through them is no matter
             if value is None and param.default is not None and caller is not None:
                 value = (
                     self.domain.const(param.default[1])
@@ -675,6 +698,10 @@ class Engine(Keeping):
 
     def annotated(self, path: str, annotation: Node, key: str, text: str) -> V | None:
         """Give an object of an annotated class: of the program, or of a library that says how far a rank is."""
+        plain = class_node(annotation)
+        order = None if plain is None else of_annotation(plain)
+        if order is not None:
+            return V(self.values.atom(key, UNRESOLVED), order, text=text)
         target = class_of(self.linker, path, annotation)
         if target is not None and is_settings(target):
             return V(self.values.atom(text, SETTING), Config(text), text=text)
@@ -805,6 +832,8 @@ class Engine(Keeping):
                 blank = any(v.expr.op == "lit" and not v.expr.args[0] for v in (found, value))
                 which = self.values.atom(f"{full} {place}{' is set' if blank else WHICH}", UNRESOLVED)
                 found = self.domain.join(which, found, value)
+        if found is not None and isinstance(found.data, Unordered) and found.data.hashes == NOTHING:
+            found = found.holding(self._filled_set(key, name))
         if found is not None and (found.data is not None or found.expr.var or found.expr.op == "lit"):
             return found
         declared = self.linker.annotation(key, name)
@@ -818,6 +847,12 @@ class Engine(Keeping):
         if found is not None and found.expr.op == "atom" and found.expr.args[1] is SETTING:
             return found
         return self.domain.by_name(name, full, text)
+
+    def _filled_set(self, key: ClassKey, name: str) -> Unordered:
+        """Give a set that an attribute holds, and that is filled elsewhere: its annotation may say with what."""
+        declared = self.linker.annotation(key, name)
+        plain = None if declared is None else class_node(declared[1])
+        return (None if plain is None else of_annotation(plain)) or Unordered()
 
     def made_with(
         self, key: ClassKey, maker: tuple[str, int], args: list[V], kwargs: dict[str, V]
@@ -944,7 +979,8 @@ def _counts(default: Node | None) -> bool:
     return default is not None and default[0] == "C" and type(default[1]) is int and default[1] > 1
 
 
-def _owner(definitions: tuple[Definition, ...], definition: Definition) -> int:
+def owner_of(definitions: tuple[Definition, ...], definition: Definition) -> int:
+    """Give the class in whose method a definition stands, however far inside; -1 outside of classes."""
     here = definition
     while here.owner < 0 and here.parent > 0:
         here = definitions[here.parent]

@@ -166,6 +166,8 @@ class Seq:
     items: tuple[V, ...]
     parts: int = 0
     """Elements, with those of elements."""
+    shuffled: bool = False
+    """A set that each rank may go through in another order than that in which it is written."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,9 +205,17 @@ class Sized:
     many: Expr
 
 
+NOTHING, ALIKE, APART, BY_USE, UNTOLD = "nothing", "alike", "apart", "by use", ""
+"""How the elements of a set hash: it has none yet; alike in every process (small numbers); by their address or by a
+seed of the process; not known. `BY_USE` is no set, but what came in the order in which each rank first used it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unordered:
-    """Elements that each rank may go through in another order."""
+    """A set, or what is made from one element by element: each rank may go through it in another order."""
+
+    hashes: str = UNTOLD
+    """How its elements hash, or those of the set that it was made from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,9 +334,10 @@ def _data_key(data: Any, inside: int = 0) -> Any:
         given = tuple(a.identity(inside + 1) for a in data.args[:8]) if inside < MAX_GIVEN else len(data.args)
         return (data.path, data.index, receiver, around, given)
     if isinstance(data, Seq):
+        kind = "set" if data.shuffled else "seq"
         if inside >= MAX_INSIDE:
-            return ("seq", len(data.items))
-        return ("seq", tuple(v.identity(inside + 1) for v in data.items[:8]), len(data.items))
+            return (kind, len(data.items))
+        return (kind, tuple(v.identity(inside + 1) for v in data.items[:8]), len(data.items))
     if isinstance(data, Map):
         if inside >= MAX_INSIDE:
             return ("map", len(data.items))
@@ -575,6 +586,8 @@ class Domain:
         if data is not None and null.op != "lit" and isinstance(data, Seq | Map):
             data = None
         none = then.data is None or otherwise.data is None
+        if not none and data is None and (isinstance(then.data, Unordered) or isinstance(otherwise.data, Unordered)):
+            data = _either_order(then.data, otherwise.data)
         if not none and isinstance(then.data, Sized) and isinstance(otherwise.data, Sized):
             data = Sized(self.small(self.values.choose(condition, then.data.many, otherwise.data.many)))
         if not none and data is None and isinstance(then.data, Grp | OneOf) and isinstance(otherwise.data, Grp | OneOf):
@@ -662,6 +675,30 @@ class Domain:
         if expr.op == "atom" and not expr.args[2]:
             return self.values.atom(expr.args[0], expr.args[1], var=expr.var, count=True, weak=expr.weak)
         return expr
+
+
+def shuffled(data: Any) -> bool:
+    """Say whether each rank may go through something in another order."""
+    return data.hashes != ALIKE if isinstance(data, Unordered) else isinstance(data, Seq) and data.shuffled
+
+
+def hashed_together(kinds: Iterable[str]) -> str:
+    """Give how the elements of a set hash that come from several places."""
+    held = set(kinds)
+    return next((kind for kind in (APART, BY_USE, UNTOLD, ALIKE) if kind in held), NOTHING)
+
+
+def _either_order(then: Any, otherwise: Any) -> Unordered | None:
+    """Join what has no order with another such, or with a list or dict that is empty so far."""
+    kinds: list[str] = []
+    for data in (then, otherwise):
+        if isinstance(data, Unordered):
+            kinds.append(data.hashes)
+        elif isinstance(data, Seq) and data.shuffled:
+            kinds.append(APART)
+        elif not isinstance(data, Seq | Map) or data.items or (isinstance(data, Map) and data.rest):
+            return None
+    return Unordered(hashed_together(kinds))
 
 
 def is_same(one: V, other: V) -> bool:

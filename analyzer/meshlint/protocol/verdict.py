@@ -27,11 +27,13 @@ from meshlint.protocol.facts import Definition, FileFacts, dotted
 from meshlint.protocol.faults import UNFILLED, CodeFault, Key, Part, Rank, Standing, Switched, Units
 from meshlint.protocol.forwarding import falls_back, not_forwarded, optional_groups, switched_off
 from meshlint.protocol.handed import given_away
+from meshlint.protocol.inner_calls import given_sets
 from meshlint.protocol.judging import RUNS_PER_ROOT, BoundedJudge, Judged, opaque
 from meshlint.protocol.kept import Kept, work_of
 from meshlint.protocol.kinds import makes_groups, misfits
 from meshlint.protocol.left_out import instead_of_none, of_a_kind, on_the_world, without_agreement
 from meshlint.protocol.nones import MIDDLE, may_return_nones, nones
+from meshlint.protocol.out_of_turn import UNORDERED, out_of_turn
 from meshlint.protocol.packing import building_keys, packed
 from meshlint.protocol.pytests import is_test
 from meshlint.protocol.roots import Root, definition_at, frame_of, function_of, root_term, roots_of
@@ -444,39 +446,31 @@ class Verdicts:
         return Standing((span, f"unset {found.name}"), (1, root.path, root.index), fault)
 
     def _turns(self, roots: list[Root]) -> Iterator[Standing]:
-        """Find events that each rank makes in its own order, in loops of the function itself."""
+        """Find events that each rank makes in its own order, in the loops that a root comes to."""
+        left = keeping.MAX_STEPS
         for root in roots:
-            for node in walk(self._known(root)):
-                if not isinstance(node, Loop) or node.gate.form != "unordered" or len(node.gate.site.frames()) > 1:
+            yield from self._turns_in(root, self._known(root))
+            definition = self.engine.linker.definition(root.path, root.index)
+            for given, call, path in given_sets(self.engine, root.path, definition):
+                if left < 0:
+                    self._too_much(root)
+                    break
+                try:
+                    term = self.engine.start(function_of(self.engine, root), given).term
+                except (Exhausted, RecursionError):
+                    left -= keeping.MAX_STEPS
                     continue
-                ops = [op for op in walk(node.body) if isinstance(op, Op) and set(op.flags) & {"turn", "turn of group"}]
-                if ops:
-                    yield self._out_of_turn(root, node, next((op for op in ops if "turn of group" in op.flags), ops[0]))
+                left -= self.engine.steps
+                yield from self._turns_in(root, term, Span(path, call[4], call[5], call[6], call[7]))
 
-    def _out_of_turn(self, root: Root, node: Loop, op: Op) -> Standing:
-        name = self.engine.linker.definition(root.path, root.index).qualname
-        site = call_in_gate_function(node.gate, op.site)
-        chosen = "turn of group" in op.flags
-        what = "the group is chosen by the element" if chosen else "what is sent is the element's"
-        message = (
-            f"The loop on line {node.gate.site.span.line} goes through its elements in an order that each rank has for "
-            f"itself, and {what}: `{op.kind}` meets that of another element on another rank."
-        )
-        grade = (Severity.WARNING if chosen else Severity.INFO, Confidence.MEDIUM, Outcome.HANG)
-        related = (Related(node.gate.site.span, "the loop"),)
-        shown = arms.out_of_turn(node.gate.site.span, arms.Step(op.kind, site.span), chosen)
-        fault = CodeFault(
-            "COL004",
-            *grade,
-            site.span,
-            message,
-            related,
-            f"{name}|order|{op.kind}",
-            name,
-            shown,
-            "Go through the elements in one order on all ranks: that of the parameters, or sorted by name.",
-        )
-        return Standing((site.span, "COL004 order"), (1, root.path, root.index), fault)
+    def _turns_in(self, root: Root, term: Term, giver: Span | None = None) -> Iterator[Standing]:
+        for node in walk(term):
+            if not isinstance(node, Loop) or node.gate.form not in UNORDERED:
+                continue
+            ops = [op for op in walk(node.body) if isinstance(op, Op) and set(op.flags) & {"turn", "turn of group"}]
+            if ops:
+                op = next((op for op in ops if "turn of group" in op.flags), ops[0])
+                yield out_of_turn(self.engine.linker, root, node, op, giver)
 
     def _stages(self, roots: list[Root], early: set[tuple[object, ...]]) -> Iterator[Standing]:
         """Ask which packed keys reach which stages, of the functions that send them themselves or by one call."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from meshlint.mesh.gate import SETTING, UNRESOLVED, WHICH, Expr, Origin, atoms
+from meshlint.mesh.gate import SETTING, UNRESOLVED, WHICH, Expr, Origin, atoms, takes_turns
 from meshlint.mesh.term import Gate, Site
 from meshlint.models import names as known
 from meshlint.place import Span
@@ -57,6 +57,17 @@ from meshlint.protocol.syntax import (
     root_of,
     rounds_up,
 )
+from meshlint.protocol.unordered import (
+    SET_METHODS,
+    derived,
+    grown_set,
+    hash_in,
+    joined_sets,
+    kind_of,
+    of_comprehension,
+    of_display,
+    unordered_form,
+)
 from meshlint.protocol.values import (
     HOLLOW,
     MAX_EXPR,
@@ -81,6 +92,7 @@ from meshlint.protocol.values import (
     is_hollow,
     listed,
     mapped,
+    shuffled,
     slice_of,
 )
 
@@ -177,6 +189,8 @@ class Walker:
         if target[0] == "S" and self.frame.hollow:
             self.filled(self.eval(target[1]), [], {})
         held = self.frame.env.get(self.path(target[1])) if target[0] == "S" else None
+        if held is not None and self.frame.turns:
+            self.fill_in_turn(target, held)
         if held is not None and held.buf:
             forget(self.frame, self.domain, held, ("S", 0))
         if not path:
@@ -189,6 +203,14 @@ class Walker:
         if value.buf and not value.label:
             value = value.labelled("~" + path.rpartition(".")[2])
         self.bind(path, root, value)
+
+    def fill_in_turn(self, target: Node, held: V) -> None:
+        """Let a dict that is filled in an order of each rank's own have that order."""
+        key = self.frame.env.get(target[2][1]) if target[2][0] == "N" else None
+        order = None if key is None else grown_set(self, held, "", [key], ("K", target[1], (target[2],), ()))
+        if order is not None and held.data != order:
+            path = self.path(target[1])
+            self.bind(path, root_of(path), held.holding(order))
 
     def bind(self, path: str, root: str, value: V) -> None:
         """Bind a path that begins with the name `root`."""
@@ -337,9 +359,10 @@ class Walker:
             return apply_model(self, entry, [], {}, None, text)
         if base.expr.var:
             return V(self.domain.opaque(f"#{base.expr.id}.{name}", (base.expr,)), text=text)
-        if name in known.CONFIG:
-            return self.domain.by_name(name, text, text)
-        return self.domain.by_name(name, text, text)
+        named = self.domain.by_name(name, text, text)
+        if takes_turns(base.expr) and named.data is None and not named.expr.var:
+            return V(self.domain.opaque(f"#{base.expr.id}.{name}", (base.expr,)), text=text)
+        return named
 
     def of_module(self, base: V, module: Target, name: str) -> V:
         """Read an attribute of a module: what it is in itself is worked out once."""
@@ -548,12 +571,13 @@ class Walker:
         """Compute `left op right`: on the mesh where it can be, else as an unknown function."""
         if op == "+" and isinstance(left.data, Seq) and isinstance(right.data, Seq):
             return self.sequence((*left.data.items, *right.data.items))
-        if op in ("+", "-", "*", "//", "%") and not left.label and not right.label:
+        order = joined_sets(op, left, right) if op in SET_METHODS.values() else derived([left, right])
+        if order is None and op in ("+", "-", "*", "//", "%") and not left.label and not right.label:
             first, second = self.domain.numeric(left), self.domain.numeric(right)
             if is_number(first) and is_number(second):
                 return self.domain.of(self.domain.small(self.values.arithmetic(op, first, second)))
         expr = self.domain.opaque(f"#{left.expr.id}{op}#{right.expr.id}", (left.expr, right.expr))
-        return V(expr, None, self.no, left.label)
+        return V(expr, order, self.no, left.label)
 
     def e_compare(self, node: Node) -> V:
         """Comparisons; `x is None`, `"key" in batch`, `rank in ranks`."""
@@ -685,7 +709,9 @@ class Walker:
                 items.append(self.eval(element))
         self.domain.fresh += 1
         made = self.sequence(items)
-        return made if known_items else made.holding(None)
+        if not known_items:
+            return made.holding(None)
+        return of_display(made, hash_in(self, node, made)) if node[0] == "E" else made
 
     def sequence(self, items: Sequence[V]) -> V:
         """Make a list of values: of numbers one that the mesh computes, where it is not too long."""
@@ -734,9 +760,12 @@ class Walker:
         sequence = self.eval(node[3][0][1])
         outer, frame.items = frame.items, []
         trip, element = rounds_of(self, node[3][0][1], sequence, node[4])
-        parts, filters = [sequence.expr], []
+        parts, filters, sources = [sequence.expr], [], [sequence]
         for place, (target, iterable, conditions) in enumerate(node[3]):
-            self.store(target, element if place == 0 else self.part(self.eval(iterable), 0))
+            if place:
+                sources.append(self.eval(iterable))
+                element = self.part(sources[-1], 0)
+            self.store(target, element)
             filters += [self.domain.truth(self.eval(c)) for c in conditions]
         parts += filters
         asked, frame.items = frame.items, []
@@ -748,11 +777,14 @@ class Walker:
         inner = asked + inner
         frame.env = before
         if has_events(inner):
-            outer.append(LoopItem(trip, inner, Gate(self.site(node[4], 1, "loop"), "loop", "", True, node[4])))
-        if sequence.expr.op == "range" and node[1] == "list" and value.expr.var == 0 and len(node[3]) == 1:
-            pass
-        expr = self.domain.opaque(self.key("comprehension", node[4]) + f"#{value.expr.id}", (*parts, value.expr))
-        return self.domain.of(expr)
+            form = unordered_form(kind_of(sequence.data)) if shuffled(sequence.data) else "loop"
+            outer.append(LoopItem(trip, inner, Gate(self.site(node[4], 1, "loop"), form, "", True, node[4])))
+        parts.append(value.expr)
+        order = of_comprehension(self, node, value, sources)
+        if shuffled(sequence.data):  # in whatever order, all of it comes
+            parts = [part for part in parts if part.var or not takes_turns(part)]
+        expr = self.domain.opaque(self.key("comprehension", node[4]) + f"#{value.expr.id}", tuple(parts))
+        return self.domain.of(expr, order)
 
     def e_star(self, node: Node) -> V:
         """`*x` in a call."""

@@ -17,8 +17,12 @@ class DivergentLoop(ProgramRule):
     ## What it does
 
     Finds loops over something that differs between ranks of a group, with a collective of that group inside: a number
-    of rounds, a share such as `items[rank::world]` that nothing evens out, or an order that each rank has for itself
-    (a set, the states of an optimizer).
+    of rounds, a share such as `items[rank::world]` that nothing evens out, or an order that each rank has for itself:
+    that of a set of names or objects, of a list or dict made from one, of the states of an optimizer.
+
+    A set is gone through by the hashes of its elements. Those of text hang on a seed that each process draws for itself
+    (`PYTHONHASHSEED`, which torchrun does not set), those of tensors and modules on where they lie in memory. Small
+    numbers come alike everywhere, and `sorted` settles the rest.
 
     ## Why this is bad
 
