@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from meshlint.mesh.gate import Expr
-from meshlint.protocol.link import Target
+from meshlint.protocol.facts import ClassFacts, Node, dotted
+from meshlint.protocol.link import Linker, Target
 from meshlint.protocol.values import Domain, Instance, Paced, Seq, V, listed
 
 Kind = Instance | Paced
@@ -12,10 +13,41 @@ Kinds = Kind | tuple[Kind | None, ...]
 """What an annotation says: the kind of one object, or those of a tuple's elements."""
 
 
+_ATTRS = frozenset(
+    ("attr.s", "attr.attrs", "attr.define", "attr.frozen", "attr.mutable", "attrs.define", "attrs.frozen",
+     "attrs.mutable", "define", "frozen", "mutable")
+)  # fmt: skip
+
+_RECORDS = frozenset(("BaseModel", "BaseSettings", "NamedTuple", "TypedDict", "Struct", "ModelOutput"))
+
+
 def is_settings(target: Target) -> bool:
     """Say whether the objects of a class of the program are settings, by its name."""
     named = "onfig" in target.name.rpartition(".")[2] or target.name.endswith("Args")
     return named and target.kind == "class"
+
+
+def is_field(linker: Linker, key: tuple[str, int], name: str) -> bool:
+    """Say whether the constructor that a class is given takes an attribute: annotated in a dataclass and its like."""
+    for ancestor in linker.mro(key):
+        klass = linker.klass(ancestor)
+        annotation = next((value for known, value in klass.annotations if known == name), None)
+        if annotation is not None:
+            return not _of_class_alone(annotation) and _is_record(linker, ancestor, klass)
+        if any(known == name for known, _ in klass.attributes):
+            return False
+    return False
+
+
+def _of_class_alone(annotation: Node) -> bool:
+    return dotted(annotation[1] if annotation[0] == "S" else annotation).rpartition(".")[2] == "ClassVar"
+
+
+def _is_record(linker: Linker, key: tuple[str, int], klass: ClassFacts) -> bool:
+    texts = [dotted(one[1] if one[0] == "K" else one) for one in klass.decorators]
+    if any("dataclass" in text.rpartition(".")[2] or text in _ATTRS for text in texts):
+        return True
+    return any(base in _RECORDS for base in linker.inherits(key))
 
 
 def typed(domain: Domain, value: V, kinds: Kinds) -> V:

@@ -21,7 +21,7 @@ from meshlint.models.entry import Entry
 from meshlint.models.registry import Models
 from meshlint.protocol import keeping
 from meshlint.protocol.annotations import class_node, class_of, classes_of
-from meshlint.protocol.declared import Kinds, is_settings, typed
+from meshlint.protocol.declared import Kinds, is_field, is_settings, typed
 from meshlint.protocol.decorators import gate_around
 from meshlint.protocol.events import apply_model
 from meshlint.protocol.facts import COLLECTIVE, YIELD, Definition, FileFacts, Node, Param, dotted
@@ -791,11 +791,12 @@ class Engine(Keeping):
                     return self.domain.const(None, text)
                 whose = self.values.atom(f"group {group.name}{group.identity}", UNRESOLVED)
                 return V(whose, Grp(group), self.values.lit(False), text=text)
-        weak = isinstance(base.data, Instance) and base.data.weak
-        asked = ("attribute", key, name, weak)
+        made = base.data if isinstance(base.data, Instance) else Instance(key)
+        weak, bare = made.weak, made.bare
+        asked = ("attribute", key, name, weak, bare)
         if not self._may_enter(asked):
             return self.domain.unknown(f"{self.linker.class_name(key)}.{name}", text=text)
-        found = self._worked_out(asked, asked, lambda: self._attribute(key, name, weak))
+        found = self._worked_out(asked, asked, lambda: self._attribute(key, name, weak, bare))
         wrapper = self._wrapper(key, name) if found.data is None else ""
         if found.data is None and not wrapper:
             found = found.holding(self._paced(key, name))
@@ -818,7 +819,7 @@ class Engine(Keeping):
         found: str = self._looked_up(asked, lambda: wrapper_of(self.linker, key, name))
         return found
 
-    def _attribute(self, key: ClassKey, name: str, weak: bool) -> V:
+    def _attribute(self, key: ClassKey, name: str, weak: bool, bare: bool) -> V:
         text = f"self.{name}"
         whose = self.values.atom(f"self of {self.linker.class_name(key)}", UNRESOLVED)
         base = V(whose, Instance(key, weak), self.values.lit(False), text="self")
@@ -843,10 +844,19 @@ class Engine(Keeping):
                 return made
         at_class = self.linker.class_attribute(key, name)
         if found is None and at_class is not None:
-            return self.class_value(key, name, text)
+            literal = at_class[1][0] == "C" and at_class[1][1] is not None
+            given = literal and not bare and is_field(self.linker, key, name)
+            return self._of_constructor(name, full, text) if given else self.class_value(key, name, text)
         if found is not None and found.expr.op == "atom" and found.expr.args[1] is SETTING:
             return found
         return self.domain.by_name(name, full, text)
+
+    def _of_constructor(self, name: str, full: str, text: str) -> V:
+        """Give a field that has a default: whoever makes the object may give another value, alike on all ranks."""
+        dims = dict(known.SIZES).get(name)
+        if dims is not None:
+            return self.domain.of(self.values.extent(self.domain.mask(dims)), text=text)
+        return V(self.values.atom(full, SETTING), text=text, null=self.values.lit(False))
 
     def _filled_set(self, key: ClassKey, name: str) -> Unordered:
         """Give a set that an attribute holds, and that is filled elsewhere: its annotation may say with what."""

@@ -105,6 +105,8 @@ class Instance:
     key: ClassKey
     weak: bool = False
     given: tuple[tuple[str, Group | None], ...] = ()
+    bare: bool = False
+    """Made without arguments: its fields hold their defaults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -588,6 +590,8 @@ class Domain:
         none = then.data is None or otherwise.data is None
         if not none and data is None and (isinstance(then.data, Unordered) or isinstance(otherwise.data, Unordered)):
             data = _either_order(then.data, otherwise.data)
+        if not none and data is None and isinstance(then.data, Instance) and isinstance(otherwise.data, Instance):
+            data = _any_made(then.data) if _any_made(then.data) == _any_made(otherwise.data) else None
         if not none and isinstance(then.data, Sized) and isinstance(otherwise.data, Sized):
             data = Sized(self.small(self.values.choose(condition, then.data.many, otherwise.data.many)))
         if not none and data is None and isinstance(then.data, Grp | OneOf) and isinstance(otherwise.data, Grp | OneOf):
@@ -686,6 +690,10 @@ def hashed_together(kinds: Iterable[str]) -> str:
     """Give how the elements of a set hash that come from several places."""
     held = set(kinds)
     return next((kind for kind in (APART, BY_USE, UNTOLD, ALIKE) if kind in held), NOTHING)
+
+
+def _any_made(made: Instance) -> Instance:
+    return Instance(made.key, made.weak, made.given) if made.bare else made
 
 
 def _either_order(then: Any, otherwise: Any) -> Unordered | None:

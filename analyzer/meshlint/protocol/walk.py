@@ -971,8 +971,9 @@ class Walker:
         )
         found = linker.method(klass.key, "__init__")
         given = () if found is None else self.engine.made_with(klass.key, found[:2], args, kwargs)
-        if given:
-            made = made.holding(Instance(klass.key, given=given))
+        bare = found is None and not node[2] and not node[3]
+        if given or bare:
+            made = made.holding(Instance(klass.key, given=given, bare=bare))
         if found is not None and self.engine.reaches(found[0], found[1]):
             self.called(Func(found[0], found[1], made), args, kwargs, node)
         return made
