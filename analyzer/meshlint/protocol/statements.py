@@ -37,6 +37,7 @@ from meshlint.protocol.syntax import (
     jumps,
     rounds_up,
     stepped,
+    taken,
 )
 from meshlint.protocol.unordered import element_of, kind_of, unordered_form
 from meshlint.protocol.values import (
@@ -239,6 +240,14 @@ def rounds_by_steps(walker: Walker, numbers: Expr) -> Expr | None:
     return values.arithmetic("max", 0, values.arithmetic("//", left, step))
 
 
+def share_counted(walker: Walker, node: Node) -> Share | None:
+    """Give the share of a rank whose elements `len(mine)` counts."""
+    if node[0] != "K" or node[1] != ("N", "len") or len(node[2]) != 1 or node[2][0][0] not in ("N", "S"):
+        return None
+    held = walker.eval(node[2][0]).data
+    return held if isinstance(held, Share) else None
+
+
 def steps_of(walker: Walker, node: Node) -> Expr | None:
     """Give the rounds of `while left > stop: ...; left -= step`, where `left` is computed from coordinates."""
     test = node[2]
@@ -251,7 +260,10 @@ def steps_of(walker: Walker, node: Node) -> Expr | None:
     if step is None:
         return None
     first, last = walker.domain.numeric(walker.eval(test[2])), walker.domain.numeric(walker.eval(test[3][0]))
-    if not (is_number(first) and is_number(last)) or atoms_in(first) or atoms_in(last):
+    share = None if down else share_counted(walker, test[3][0])
+    if share is not None:
+        last = count_of(walker, share)
+    if not (is_number(first) and is_number(last)) or atoms_in(first) or (share is None and atoms_in(last)):
         return None
     if not first.var | last.var:
         return None
@@ -261,9 +273,33 @@ def steps_of(walker: Walker, node: Node) -> Expr | None:
     return values.arithmetic("max", 0, rounds)
 
 
+def rounds_by_tests(walker: Walker, trip: Expr, asked: Expr, node: Node) -> Expr:
+    """Give the rounds of `while` where a rank decides by what it finds for itself, at first or after each round.
+
+    What a round makes all ranks agree on, they agree on after it.
+    """
+    again, _ = items_apart(walker, lambda: walker.domain.truth(walker.eval(node[2])))
+    if not (asked.local or again.local) or jumps(node[3]):
+        return trip
+    return walker.domain.opaque(walker.key("rounds", node[1]), (asked, again), count=True, close=True)
+
+
+def takings_of(walker: Walker, node: Node) -> Expr | None:
+    """Give the rounds of `while mine: mine.pop()` and `while len(mine) > 0`, where `mine` is the share of a rank."""
+    test = node[2]
+    if test[0] == "Q" and test[1] == (">",) and test[3] == (("C", 0),):
+        test = test[2]
+    if test[0] == "K" and test[1] == ("N", "len") and len(test[2]) == 1:
+        test = test[2][0]
+    held = walker.frame.env.get(test[1]) if test[0] == "N" else None
+    if held is None or not isinstance(held.data, Share) or jumps(node[3]) or taken(node[3], test) != 1:
+        return None
+    return count_of(walker, held.data)
+
+
 def s_while(walker: Walker, node: Node) -> bool:
     """A loop with a condition."""
-    counted = steps_of(walker, node)
+    counted = steps_of(walker, node) or takings_of(walker, node)
     if counted is not None:
         return walk_loop(walker, counted, node, node[3], node[4], None, None)
     left = walker.eval(node[2])
@@ -273,7 +309,7 @@ def s_while(walker: Walker, node: Node) -> bool:
         return True
     trip = walker.domain.number(key) if condition.op == "lit" else walker.domain.opaque(key, (condition,), count=True)
     form = unordered_form(kind_of(left.data)) if shuffled(left.data) else "loop"
-    goes_on = walk_loop(walker, trip, node, node[3], node[4], None, None, form)
+    goes_on = walk_loop(walker, trip, node, node[3], node[4], None, None, form, condition)
     if condition.local and not jumps(node[3]):
         left_over(walker, node[2])
     return goes_on
@@ -486,8 +522,9 @@ def walk_loop(
     element: V | None,
     target: Any,
     form: str = "loop",
+    asked: Expr | None = None,
 ) -> bool:
-    """Walk a loop body twice: once to see what changes, once for its items."""
+    """Walk a loop body twice: once to see what changes, once for its items; `asked` is what `while` asks at first."""
     frame = walker.frame
     line, end = node[1], node[-1]
     outer, before, returns, assumed = frame.items, dict(frame.env), len(frame.returns), len(frame.assumed)
@@ -495,6 +532,7 @@ def walk_loop(
     rough, frame.rough = frame.rough, True
     one_round(walker, body, element, target, trip)
     frame.rough = rough
+    rounds = trip if asked is None else rounds_by_tests(walker, trip, asked, node)
     del frame.returns[returns:], frame.assumed[assumed:]
     again = walker.domain.number(walker.key("round", line))
     later = walker.values.compare("<", 0, again)
@@ -517,7 +555,14 @@ def walk_loop(
         walker.block(after)
         frame.items = outer
     if has_events(inner) or escapes_in(inner):
-        outer.append(LoopItem(trip, inner, Gate(walker.site(line, 1, "loop"), form, "", True, end), other))
+        outer.append(
+            LoopItem(
+                rounds if has_events(inner) else trip,
+                inner,
+                Gate(walker.site(line, 1, "loop"), form, "", True, end),
+                other,
+            )
+        )
     return True
 
 

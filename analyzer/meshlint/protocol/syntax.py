@@ -60,6 +60,35 @@ def stepped(body: tuple[Node, ...], name: Node, op: str) -> int | None:
     return found
 
 
+def taken(body: tuple[Node, ...], name: Node) -> int:
+    """Count the statements of a loop body that take one element off a list; many where they do more than that to it."""
+    found = 0
+    for node in body:
+        times = _named(node, name)
+        if (
+            node[0] == "continue"
+            or times > 1
+            or (times and (node[0] not in ("assign", "expr") or not _takes(node, name)))
+        ):
+            return 1 << 20
+        found += times
+    return found
+
+
+def _named(node: Any, name: Node) -> int:
+    if not isinstance(node, tuple):
+        return 0
+    return 1 if node == name else sum(_named(part, name) for part in node)
+
+
+def _takes(node: Any, name: Node) -> bool:
+    if not isinstance(node, tuple) or node[:1] in (("I",), ("B",), ("G",), ("F",)):  # which may do it not at all
+        return False
+    if len(node) == 8 and node[0] == "K" and node[1][0] == "A" and node[1][1] == name:
+        return node[1][2] in ("pop", "popleft") and len(node[2]) <= 1
+    return any(_takes(part, name) for part in node)
+
+
 def changes(node: Any, name: Node) -> bool:
     """Say whether lowered code binds a name."""
     if not isinstance(node, tuple) or not node:
