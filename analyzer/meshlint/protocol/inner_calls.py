@@ -7,6 +7,7 @@ them in sight. Where one gives a set to a function that goes through it, that fu
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from meshlint.mesh.gate import UNRESOLVED
 from meshlint.protocol.facts import Definition, Node, calls, dotted
@@ -15,8 +16,8 @@ from meshlint.protocol.keeping import Exhausted
 from meshlint.protocol.summary import Engine, owner_of
 from meshlint.protocol.values import Instance, V, shuffled
 
-MAX_INNER = 6
-"""Functions inside of others that are asked what they give to one."""
+MAX_CALLS = 8
+"""Calls in functions inside of others of which it is asked what they give to one function."""
 
 _SAME_ORDER = ("list", "tuple", "set", "frozenset", "iter")
 
@@ -48,18 +49,21 @@ def given_sets(engine: Engine, path: str, definition: Definition) -> Iterator[tu
     through = gone_through(definition)
     if not through:
         return
-    asked = 0
+    for caller, inner, call in islice(_calls_of(engine, path, definition), MAX_CALLS):
+        given = dict(_given(engine, caller, inner, definition, call, through))
+        if given:
+            yield given, call, caller
+
+
+def _calls_of(engine: Engine, path: str, definition: Definition) -> Iterator[tuple[str, Definition, Node]]:
+    """Give the calls of a function in functions that are defined inside of others."""
     for caller, index in engine.callers(path, definition.index):
         inner = engine.linker.definition(caller, index)
-        if inner.parent <= 0 or inner.name == "<lambda>" or asked >= MAX_INNER:
+        if inner.parent <= 0 or inner.name == "<lambda>":
             continue
-        asked += 1
         for call in calls(inner.body):
-            if dotted(call[1]).rpartition(".")[2] != definition.name:
-                continue
-            given = dict(_given(engine, caller, inner, definition, call, through))
-            if given:
-                yield given, call, caller
+            if dotted(call[1]).rpartition(".")[2] == definition.name:
+                yield caller, inner, call
 
 
 def _given(
