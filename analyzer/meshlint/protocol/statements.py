@@ -279,6 +279,8 @@ def rounds_by_tests(walker: Walker, trip: Expr, asked: Expr, node: Node) -> Expr
     What a round makes all ranks agree on, they agree on after it.
     """
     again, _ = items_apart(walker, lambda: walker.domain.truth(walker.eval(node[2])))
+    if again.op == "lit" and not again.args[0] and asked.var and not jumps(node[3]):
+        return walker.values.choose(asked, walker.values.lit(1), walker.values.lit(0))
     if not (asked.local or again.local) or jumps(node[3]):
         return trip
     return walker.domain.opaque(walker.key("rounds", node[1]), (asked, again), count=True, close=True)
