@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from meshlint.mesh.gate import UNRESOLVED, Expr, Origin, takes_turns
+from meshlint.models import names as known
 from meshlint.protocol.annotations import is_set
 from meshlint.protocol.facts import Node, dotted
 from meshlint.protocol.reading import is_number
@@ -47,7 +48,7 @@ _LINES = frozenset(("split", "splitlines", "rsplit", "listdir", "glob"))
 
 _NUMBERS = frozenset(("len", "int", "range", "hash", "get_rank", "get_world_size", "numel"))
 
-_WORDS = frozenset(("name", "param", "parameter", "module", "tensor", "weight"))
+_WORDS = frozenset(("name", "param", "parameter", "module", "tensor", "weight", "dtype"))
 """Names of a text or an object, which in the plural are names of several."""
 
 _COUNTED = frozenset(
@@ -85,9 +86,12 @@ def hash_of(walker: Walker, node: Node, value: V) -> str:
     if is_number(expr):
         return ALIKE
     told = _hash_by_text(node)
-    if told != UNTOLD or not value.text.endswith("[]"):
+    text = value.text
+    if text.endswith(("[0]", "[1]")) and ".named_" in text:  # a name, or what bears it
+        text = text[:-3]
+    if told != UNTOLD or not text.endswith("[]"):
         return told
-    source = value.text.removesuffix("[]")  # an element: what it is taken from may say what it is
+    source = text.removesuffix("[]")  # an element: what it is taken from may say what it is
     return _by_source(source.removesuffix("()"), source.endswith("()"))
 
 
@@ -111,6 +115,8 @@ def _hash_by_text(node: Node) -> str:
 
 def _by_word(word: str) -> str:
     last = word.rpartition("_")[2]
+    if known.is_group(word):
+        return APART
     return APART if last in _WORDS else ALIKE if last in _COUNTED else UNTOLD
 
 
@@ -218,15 +224,22 @@ def settled(walker: Walker, collection: V, expr: Expr) -> Expr:
 
 def joined_sets(op: str, left: V, right: V) -> Unordered | None:
     """Give what a set and another make: `a | b`, `a - b`, `a & b`, `a ^ b`."""
-    if not (isinstance(left.data, Unordered) or (isinstance(left.data, Seq) and left.data.shuffled)):
+    mine = _kind_of_set(left)
+    if mine is None:
         return None
-    mine = kind_of(left.data)
     if op == "-":
         return Unordered(mine)
-    other = kind_of(right.data) if shuffled(right.data) or isinstance(right.data, Unordered) else UNTOLD
+    other = _kind_of_set(right) or UNTOLD
     if op == "&" and ALIKE in (mine, other):
         return Unordered(ALIKE)
     return Unordered(hashed_together((mine, other)))
+
+
+def _kind_of_set(value: V) -> str | None:
+    """Give how the elements of a set hash, or the keys of a dict, which are one in what is made of them."""
+    if isinstance(value.data, Unordered) or (isinstance(value.data, Seq) and value.data.shuffled):
+        return kind_of(value.data)
+    return _by_source(value.text.removesuffix("()"), True) if value.text.endswith(".keys()") else None
 
 
 SET_METHODS = {
