@@ -52,6 +52,12 @@ WRITTEN = frozenset((*OBJECTS, *PEERS, *NEW_GROUP, "all_reduce", "broadcast", "a
 """Operations that stand in the text as what they are; others as a collective that waits for the same ranks."""
 
 
+ROOTED = {
+    "gather": "reduce", "gather_object": "reduce", "scatter": "broadcast", "scatter_object_list": "broadcast"
+}  # fmt: skip
+"""What stands for an operation to or from one rank, where that rank is what is wrong."""
+
+
 class Unwritable(Exception):  # noqa: N818 - no fault of the program
     """A protocol that has no text."""
 
@@ -215,7 +221,7 @@ class _Writer:
             indent += "    "
         for text in self.texts(op, group):
             self.line(indent + text, op.site if "dist." in text and not text.startswith(("check", "parts")) else None)
-            if op.kind not in WRITTEN and self.lines[-1].endswith(_places(op.site)):
+            if (op.kind not in WRITTEN or self.kind(op) != op.kind) and self.lines[-1].endswith(_places(op.site)):
                 self.lines[-1] += f": {identifier(op.kind, 'a call')}"
 
     def texts(self, op: Op, group: str) -> Iterator[str]:
@@ -227,15 +233,15 @@ class _Writer:
             self.makes = True
             yield f"dist.new_group({self.listed(op)})"
             return
-        many = self.count(op)
+        many, kind = self.count(op), self.kind(op)
         if op.kind in PEERS:
-            kind = op.kind.removeprefix("i")
-            yield f"dist.{kind}(torch.full(({many},), {number}), {PEERS[op.kind]}={self.value(op.root)}{given})"
+            peer = op.kind.removeprefix("i")
+            yield f"dist.{peer}(torch.full(({many},), {number}), {PEERS[op.kind]}={self.value(op.root)}{given})"
             return
         if op.kind == "broadcast_object_list":
             yield f"dist.broadcast_object_list([{number}], src={self.value(op.root)}{given})"
             return
-        if op.kind in OBJECTS:
+        if kind in OBJECTS:
             yield f"parts = [None] * dist.get_world_size({group})"
             yield f"dist.all_gather_object(parts, {number}{given})"
             return
@@ -243,24 +249,28 @@ class _Writer:
             yield f"dist.barrier({given.removeprefix(', ')})"
             return
         yield f"x = torch.full(({many},), {number})"
-        if op.kind == "broadcast":
+        if kind == "broadcast":
             yield f"{held}dist.broadcast(x, src={self.value(op.root)}{given}{asked})"
-        elif op.kind == "reduce":
+        elif kind == "reduce":
             yield f"dist.reduce(x, dst={self.value(op.root)}{given})"
             return
-        elif op.kind in ("all_gather", "all_gather_into_tensor", "gather", "scatter"):
+        elif kind in ("all_gather", "all_gather_into_tensor", "gather", "scatter"):
             yield f"parts = [torch.zeros({many}) for _ in range(dist.get_world_size({group}))]"
             yield f"dist.all_gather(parts, x{given})"
             return
         else:
             yield f"{held}dist.all_reduce(x{given}{asked})"
         if not op.handle:
-            right = f"{number}" if op.kind == "broadcast" else f"{number} * dist.get_world_size({group})"
+            right = f"{number}" if kind == "broadcast" else f"{number} * dist.get_world_size({group})"
             line = op.site.frames()[0].span.line
             if "[rank]" not in many:
                 yield f'check("line {line}", x[0], {right})'
             else:  # each must get all that the longest holds
                 yield f'check("line {line}", x.sum(), {right} * max({many.removesuffix("[rank]")}))'
+
+    def kind(self, op: Op) -> str:
+        """Give the operation that is written for one: with a root that is wrong, one that has a root."""
+        return ROOTED.get(op.kind, op.kind) if op.root is not None and self.fault.stuck.how == "root" else op.kind
 
     def number(self, op: Op) -> float:
         """Give the number that a call carries: its line, or that of the call of the other side that it belongs to."""

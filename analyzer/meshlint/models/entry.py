@@ -43,7 +43,8 @@ class Entry:
 
     `dims` are names of `meshlint.mesh.dims`; `extra` are keywords (and positions) that add dims when they are true.
     `group` gives position and keyword of the group argument, -1 for none; without the argument an event is on `dims`.
-    `op` names the event; `root` the source argument and `root_is` what it counts in; `payload` the argument that
+    `op` names the event; `root` the source argument, a rank of the job, and `group_root` the keyword of one that is a
+    place in the group; `root_first` says that without both it is the first rank of the job; `payload` the argument that
     carries the data; `agree` arguments whose values must agree between ranks. `composite` marks an event that stands
     for many. `off` is a keyword that, if true, leaves no event; `on` one without which, true, there is none.
     `inherited` marks methods that classes of programs have of a library's. `differs` marks a local value that is sure
@@ -60,6 +61,7 @@ class Entry:
     group: tuple[int, str] = (-1, "")
     root: tuple[int, str] = (-1, "")
     group_root: str = ""
+    root_first: bool = False
     payload: tuple[int, str] = (-1, "")
     agree: tuple[tuple[int, str], ...] = ()
     effect: Effect = "none"
@@ -100,8 +102,8 @@ def from_settings(rows: Iterable[Mapping[str, Any]]) -> tuple[Entry, ...]:
 _FIELDS = {
     "names": tuple, "kind": str, "source": str, "dims": tuple, "op": str, "group": tuple, "root": tuple,
     "payload": tuple, "effect": str, "composite": bool, "creates": bool, "object_form": bool, "asynchronous": str,
-    "place": str, "attribute": bool, "weak": bool, "group_root": str, "members": str, "identity": str,
-    "off": str, "differs": bool,
+    "place": str, "attribute": bool, "weak": bool, "group_root": str, "root_first": bool, "members": str,
+    "identity": str, "off": str, "differs": bool,
 }  # fmt: skip
 
 

@@ -258,7 +258,7 @@ def leave_event(
     if entry.creates and among_members(kwargs):
         group = listed_group(argument_of((0, "ranks"), args, kwargs))
     if group is not None:
-        facts = event_facts(walker, entry, group, args, kwargs, payload, payload_node, site)
+        facts = event_facts(walker, entry, group, args, kwargs, payload, payload_node, site, call)
         if handle:
             facts["handle"] = handle
         given = argument_of(entry.group, args, kwargs)
@@ -304,6 +304,7 @@ def event_facts(
     payload: V | None,
     payload_node: Node | None,
     site: Site,
+    call: Node,
 ) -> dict[str, Any]:
     """Give the keyword arguments of the event's term."""
     facts: dict[str, Any] = {}
@@ -316,7 +317,7 @@ def event_facts(
         flags.append("creates")
     if entry.weak:
         flags.append("weak")
-    root = argument_of(entry.root, args, kwargs)
+    root = argument_of(entry.root, args, kwargs) or default_root(walker, entry, group, kwargs, call)
     if root is not None and is_number(root.expr) and not atoms_in(root.expr) and may_be_root(entry, group, root.expr):
         facts["root"] = root.expr
     if flags:
@@ -336,6 +337,15 @@ def event_facts(
             if payload.expr.op != "atom" or payload.expr.args[1] is not UNRESOLVED:
                 facts["value"] = payload.expr
     return facts
+
+
+def default_root(walker: Walker, entry: Entry, group: Group, kwargs: dict[str, V], call: Node) -> V | None:
+    """Give the root of an event that is given none, the first rank of the job; for the world it need not be told."""
+    if not entry.root_first or group.dims == ALL or entry.group_root in kwargs:
+        return None
+    if any(name is None for name, _ in call[3]) or any(arg[0] == "*" for arg in call[2]):
+        return None
+    return walker.domain.const(0)
 
 
 def note_size(walker: Walker, entry: Entry, group: Group, payload: V | None, facts: dict[str, Any]) -> None:

@@ -94,7 +94,8 @@ class Teller:
         first = f"`{op.kind}` on the {group} group"
         line = 0 if fault.node is None else fault.node.gate.site.span.line
         if fault.stuck.how == "root":
-            head = f"{first} names a source that is not a member of the group."
+            end = "destination" if op.kind in ("gather", "gather_object", "reduce") else "source"
+            head = f"{first} has a {end} that is not a member of the group."
         elif fault.node is None and "sized" in op.flags:
             head = f"{first} is given other numbers of elements on other ranks."
             if _sends_more(fault):

@@ -659,6 +659,8 @@ class Walker:
         """Give `left in right`."""
         if isinstance(right.data, RanksOf) and left.expr is self.values.rank():
             return self.values.member(right.data.group)
+        if isinstance(right.data, RanksOf) and left.expr is self.values.lit(0):  # then it is the first of them
+            return self.equal(self.domain.of(self.values.global_rank(right.data.group, left.expr)), left)
         if isinstance(right.data, Seq) and len(right.data.items) <= MAX_EXPR:
             self.frame.looked_for.append((left, right.expr.id, self.line))
             return self.values.either(*(self.equal(left, item) for item in right.data.items))

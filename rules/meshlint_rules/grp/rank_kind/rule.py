@@ -16,8 +16,9 @@ class RankKind(ProgramRule):
 
     ## What it does
 
-    Finds sources that are not in every instance of the group (a constant, or a place in the group), ranks inside of a
-    node given as ranks of the job, and places in a group looked for among the ranks from which groups are made.
+    Finds sources that are not in every instance of the group (a constant, or a place in the group), and destinations
+    (where none is said, `gather`, `scatter` and their forms for objects take rank 0 of the job), ranks inside of a node
+    given as ranks of the job, and places in a group looked for among the ranks from which groups are made.
 
     ## Why this is bad
 
