@@ -59,12 +59,13 @@ def not_forwarded(engine: Engine, path: str, definition: Definition) -> Iterator
     omits: list[tuple[Node, str]] = []
     for call in calls(definition.body):
         entry, targets = engine.callee(path, definition, dotted(call[1]))
-        if entry is None or targets or entry.group == (-1, "") or entry.creates:
+        if entry is None or targets:
+            does = _moves_without(engine, targets, name, call)
+            omits += [(call, does)] if does else []
             continue
-        position, keyword = entry.group
-        given = next((v for k, v in call[3] if k == keyword), None)
-        if given is None and 0 <= position < len(call[2]):
-            given = call[2][position]
+        if entry.group == (-1, "") or entry.creates:
+            continue
+        given = _group_given(entry, call)
         if given == ("N", name):
             passes = passes or (call, entry.op or entry.kind)
         elif given is None and entry.dims == ("world",) and _counts(entry, call, divisors):
@@ -79,6 +80,63 @@ def not_forwarded(engine: Engine, path: str, definition: Definition) -> Iterator
         )  # fmt: skip
 
 
+def _group_given(entry: Entry, call: Node) -> Node | None:
+    """Give what a call of a library gives as the group; None where it leaves it out."""
+    position, keyword = entry.group
+    given = next((value for name, value in call[3] if name == keyword), None)
+    if given is None and 0 <= position < len(call[2]):
+        return call[2][position]  # type: ignore[no-any-return]
+    return given
+
+
+def _moves_without(engine: Engine, targets: list[tuple[str, int]], name: str, call: Node) -> str:
+    """Give the operation that a function of the program makes on a group of this name, which the call leaves out.
+
+    The default is None, and nothing is made of None there: the operation works on the world. A function that calls
+    itself is no other.
+    """
+    if len(targets) != 1:
+        return ""
+    path, index = targets[0]
+    callee = engine.linker.definition(path, index)
+    if name not in optional_groups(callee) or _gives(callee, name, call):
+        return ""
+    if any(_tests(node, name) for node in callee.body) or _rebinds(callee.body, name):
+        return ""
+    for inner in calls(callee.body):
+        entry, others = engine.callee(path, callee, dotted(inner[1]))
+        if entry is None or others or entry.kind != "op" or entry.op == "barrier" or entry.dims != ("world",):
+            continue
+        if entry.group != (-1, "") and _group_given(entry, inner) == ("N", name):
+            return entry.op
+    return ""
+
+
+def asked_and_left_out(engine: Engine, path: str, definition: Definition) -> Iterator[Omitted]:
+    """Give the collectives on the world where a group was asked for, is there, and is used for nothing."""
+    if not definition.seeds & COLLECTIVE:
+        return
+    for line, test, there, _ in _none_tests(definition.body):
+        name = dotted(test).rpartition(".")[2]
+        if not names.is_group(name) or _mentions(there, test):
+            continue
+        for call in calls(there):
+            entry, targets = engine.callee(path, definition, dotted(call[1]))
+            if entry is None or targets or entry.kind != "op" or entry.op == "barrier" or entry.creates:
+                continue
+            if entry.dims != ("world",) or entry.group == (-1, "") or _group_given(entry, call) is not None:
+                continue
+            asked = Span(path, line, 1)
+            yield Omitted(
+                _span(path, call), definition.qualname, name, dotted(call[1]), asked, Span(path, definition.line, 1),
+                _dims_of(name), entry.op, "rank", asked,
+            )  # fmt: skip
+
+
+def _mentions(node: object, what: Node) -> bool:
+    return isinstance(node, tuple) and (node == what or any(_mentions(part, what) for part in node))
+
+
 def falls_back(engine: Engine, path: str, definition: Definition) -> Iterator[Omitted]:
     """Give the sums over the world that stand in for one over a group of model parallelism that is None.
 
@@ -86,7 +144,7 @@ def falls_back(engine: Engine, path: str, definition: Definition) -> Iterator[Om
     """
     if not definition.seeds & COLLECTIVE:
         return
-    for test, there, absent in _none_tests(definition.body):
+    for _, test, there, absent in _none_tests(definition.body):
         name = dotted(test).rpartition(".")[2]
         dims = _dims_of(name)
         if not dims or "dp" in dims or "edp" in dims:
@@ -113,12 +171,12 @@ def _sums(engine: Engine, path: str, definition: Definition, body: tuple[Node, .
             yield call, entry.op
 
 
-def _none_tests(body: tuple[Node, ...]) -> Iterator[tuple[Node, tuple[Node, ...], tuple[Node, ...]]]:
-    """Give every `if x is None` with what is done where `x` is there and where it is not."""
+def _none_tests(body: tuple[Node, ...]) -> Iterator[tuple[int, Node, tuple[Node, ...], tuple[Node, ...]]]:
+    """Give the line of every `if x is None`, `x`, and what is done where it is there and where it is not."""
     for node in body:
         test = node[2] if node[0] == "if" else None
         if test is not None and test[0] == "Q" and test[3] == (("C", None),) and test[1][0] in ("is", "is not"):
-            yield test[2], *((node[4], node[3]) if test[1][0] == "is" else (node[3], node[4]))
+            yield node[1], test[2], *((node[4], node[3]) if test[1][0] == "is" else (node[3], node[4]))
         for part in node[2:]:
             block = isinstance(part, tuple) and part and isinstance(part[0], tuple) and part[0]
             if block and isinstance(part[0][0], str):
@@ -191,7 +249,7 @@ def _given_names(definition: Definition, name: str, call: Node) -> Iterator[str]
     """Give the last name of what a call passes for a parameter."""
     given = next((value for keyword, value in call[3] if keyword == name), None)
     if given is None:
-        order = [p.name for p in definition.params if p.kind == "pos"][1 if definition.owner >= 0 else 0 :]
+        order = _given_by_place(definition)
         place = order.index(name) if name in order else len(call[2])
         given = call[2][place] if place < len(call[2]) else None
     if given is not None:
@@ -268,10 +326,15 @@ def _places(engine: Engine, path: str, caller: Definition, test: Node, dims: tup
 def _gives(definition: Definition, name: str, call: Node) -> bool:
     if any(keyword is None or keyword == name for keyword, _ in call[3]) or any(a[0] == "*" for a in call[2]):
         return True
-    names = [p.name for p in definition.params if p.kind == "pos"]
-    if definition.owner >= 0:
-        names = names[1:]
-    return name in names and names.index(name) < len(call[2])
+    order = _given_by_place(definition)
+    return name in order and order.index(name) < len(call[2])
+
+
+def _given_by_place(definition: Definition) -> list[str]:
+    """Give the parameters that a call gives by their place: a method has its receiver, unless it is a static one."""
+    order = [p.name for p in definition.params if p.kind == "pos"]
+    static = any(dotted(decorator).rpartition(".")[2] == "staticmethod" for decorator in definition.decorators)
+    return order[1:] if definition.owner >= 0 and not static else order
 
 
 def _guards(engine: Engine, path: str, definition: Definition, node: Node, name: str) -> Iterator[tuple[str, Span]]:

@@ -26,6 +26,18 @@ def on_the_world(found: Omitted) -> CodeFault:
     return _left_out("GRP003", found, message, Outcome.WRONG, "where the group is passed", shown)
 
 
+def where_it_is_there(found: Omitted) -> CodeFault:
+    """Tell of a call that works on the world where a group was asked for and is there."""
+    message = (
+        f"`{found.callee}` is made where `{found.parameter}` is there, and works on the world group: "
+        f"`{found.parameter}` is asked for here and used for nothing."
+    )
+    given, omitted = arms.Step(found.uses, found.used or found.other), arms.Step(found.does, found.span)
+    name, dim = found.scope.rpartition(".")[2], "-".join(found.dims)
+    shown = arms.over_the_world(name, found.parameter, dim, found.taker, given, omitted)
+    return _left_out("GRP003", found, message, Outcome.WRONG, "where the group is asked for", shown)
+
+
 def instead_of_none(found: Omitted) -> CodeFault:
     """Tell of a call that falls back to the world where the group is None."""
     message = (

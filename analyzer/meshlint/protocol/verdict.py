@@ -25,13 +25,13 @@ from meshlint.protocol import keeping
 from meshlint.protocol.advice import advice
 from meshlint.protocol.facts import Definition, FileFacts, dotted
 from meshlint.protocol.faults import UNFILLED, CodeFault, Key, Part, Rank, Standing, Switched, Units
-from meshlint.protocol.forwarding import falls_back, not_forwarded, optional_groups, switched_off
+from meshlint.protocol.forwarding import asked_and_left_out, falls_back, not_forwarded, optional_groups, switched_off
 from meshlint.protocol.handed import given_away
 from meshlint.protocol.inner_calls import given_sets
 from meshlint.protocol.judging import RUNS_PER_ROOT, BoundedJudge, Judged, opaque
 from meshlint.protocol.kept import Kept, work_of
 from meshlint.protocol.kinds import makes_groups, misfits
-from meshlint.protocol.left_out import instead_of_none, of_a_kind, on_the_world, without_agreement
+from meshlint.protocol.left_out import instead_of_none, of_a_kind, on_the_world, where_it_is_there, without_agreement
 from meshlint.protocol.nones import MIDDLE, may_return_nones, nones
 from meshlint.protocol.out_of_turn import UNORDERED, out_of_turn
 from meshlint.protocol.packing import building_keys, packed
@@ -552,6 +552,7 @@ class Verdicts:
         facts = engine.linker.files.get(path)
         for definition in facts.definitions[1:] if facts is not None and not is_test(path) else ():
             yield from map(on_the_world, not_forwarded(engine, path, definition))
+            yield from map(where_it_is_there, asked_and_left_out(engine, path, definition))
             yield from map(instead_of_none, falls_back(engine, path, definition))
             if makes_groups(definition):
                 yield from (of_a_kind(found, definition, self.axes) for found in misfits(engine, path, definition))

@@ -17,8 +17,10 @@ class GroupNotForwarded(ProgramRule):
     ## What it does
 
     Finds collectives and size queries on the default group in a function that takes a group and passes it to
-    other calls. As an info, a sum over all ranks that stands in for one over a group of model parallelism where that
-    group is None: there is nothing to sum over then.
+    other calls, and calls of the program's own functions (itself, in a recursion) that make a collective on a group of
+    that name and are not given it. Finds collectives on the default group where a function has asked whether a group is
+    there and then uses it for nothing. As an info, a sum over all ranks that stands in for one over a group of model
+    parallelism where that group is None: there is nothing to sum over then.
 
     ## Why this is bad
 
