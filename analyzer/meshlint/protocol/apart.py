@@ -17,6 +17,12 @@ _WRITES = frozenset(
 )
 """Calls that make a file at a path that they are given, or that they are a method of."""
 
+_FOLDERS = frozenset(("makedirs", "mkdir"))
+"""Those of them that make a folder and nothing else: what asks for a file does not find it."""
+
+_PUTS = frozenset(("copy", "copyfile", "copytree", "move", "rename", "replace", "symlink"))
+"""Those that make a file of another: at the path that comes last."""
+
 _TOGETHER = ("reduce", "gather", "broadcast", "barrier", "scatter", "all_to_all", "wait_for_everyone", "synchronize")
 """Words of calls behind which every rank has asked before a file is written."""
 
@@ -28,15 +34,19 @@ _SELECTS = frozenset(("nonzero", "masked_select", "unique", "argwhere", "unique_
 """Functions of a tensor whose result is as long as the data says."""
 
 
-def written_later(body: tuple[Node, ...], path: Node, line: int) -> bool:
-    """Say whether code below a line writes what a path names, before all ranks have met."""
+def written_later(body: tuple[Node, ...], path: Node, line: int, asked: str) -> bool:
+    """Say whether code below a line writes what a path names, before all ranks have met.
+
+    `asked` is the text of the call by which it is asked for: a file, a folder, or either.
+    """
     if path[0] not in ("N", "A"):
         return False
+    file_only = asked.rpartition(".")[2] in ("isfile", "is_file")
     for call in sorted(calls(body), key=lambda node: (node[4], node[5])):
         if call[4] <= line:
             continue
         last = dotted(call[1]).rpartition(".")[2]
-        if _writes(call, last, path):
+        if _writes(call, last, path) and not (file_only and last in _FOLDERS):
             return True
         if any(word in last for word in _TOGETHER):
             return False
@@ -51,6 +61,8 @@ def _writes(call: Node, last: str, path: Node) -> bool:
         return opened and any(mode[:1] in ("w", "a", "x") for mode in modes)
     if last not in _WRITES:
         return False
+    if last in _PUTS:
+        return path in (*call[2][-1:], *(value for name, value in call[3] if name in ("dst", "target")))
     return path in given or (call[1][0] == "A" and call[1][1] == path)
 
 

@@ -135,7 +135,7 @@ def found_alone(walker: Walker, entry: Entry, node: Node | None, text: str) -> V
         none = values.atom(f"{text} is None", Origin.APART, var=walker.domain.mask(entry.dims))
         return V(values.atom(text, UNRESOLVED), None, none, text=text)
     line = node[4] if node is not None else 0
-    written = node is not None and node[2] and written_later(walker.frame.definition.body, node[2][0], line)
+    written = node is not None and node[2] and written_later(walker.frame.definition.body, node[2][0], line, text)
     atom = values.atom(walker.key(text, line), Origin.APART if written or entry.differs else Origin.LOCAL, var=ALL)
     return walker.domain.of(atom, text=text)
 
