@@ -1,11 +1,10 @@
 """Judge real bugs: the parent of each fix must be flagged in its files, and that fault must be gone at the fix.
 
-    MESHLINT_MIRRORS=/folder/of/mirrors python tests/tools/corpus.py bugs.jsonl [--held-out] [--all] [--callers] [word]
+    MESHLINT_MIRRORS=/folder/of/mirrors python tests/tools/corpus.py bugs.jsonl [--held-out] [--all] [word ...]
 
 The mirrors are git folders `OWNER+NAME/repo`. A third of the corpus, chosen by hash, is held out and judged only with
-`--held-out`. Words, if there are any, narrow the entries by repository or commit. Entries that cannot be decided
-statically are left out without `--all`. Only the files of an entry, those that its fix changes, and what they import
-are read; with `--callers` files too that name a function of the entry.
+`--held-out`. Words narrow the entries by repository or commit. Entries that cannot be decided statically are left out
+without `--all`. Only the files of an entry, those that its fix changes, and what they import are read.
 
 `found`: a fault in a function that the entry names, or at a call that leads to it, is there at the parent and gone at
 the fix; `near`: one in another function is; `stays`: what is found stays.
@@ -29,8 +28,6 @@ from meshlint.protocol.link import Linker
 from meshlint.protocol.program import CodeFault, Program
 
 MAX_FILES = 220
-MAX_CALLERS = 12
-"""Files that name a function of an entry, which are read beside its own."""
 KINDS = ("K1", "K2", "K3", "K4")
 
 
@@ -64,14 +61,6 @@ class Revision:
             queue += [p for p in _imported(index, path, facts) if p not in self.facts]
         return self.facts
 
-    def callers(self, function: str) -> list[str]:
-        """Give some files that name the functions of an entry."""
-        names = [name for name in re.findall(r"\w+", function) if len(name) > len("forward")]
-        words = [word for name in names for word in ("-e", name)]
-        found = self._git("grep", "-lwF", *words, self.commit, "--", "*.py") if words else ""
-        listed = [line.partition(":")[2] for line in found.splitlines()]
-        return [path for path in listed if "test" not in path][:MAX_CALLERS]
-
 
 def _imported(index: Linker, path: str, facts: FileFacts) -> Iterator[str]:
     rows = [*facts.imports, *(row for d in facts.definitions for s in d.body if s[0] == "import" for row in s[2])]
@@ -82,11 +71,11 @@ def _imported(index: Linker, path: str, facts: FileFacts) -> Iterator[str]:
                 yield found
 
 
-def faults(git: Path, commit: str, files: list[str], called: str = "") -> list[CodeFault]:
+def faults(git: Path, commit: str, files: list[str]) -> list[CodeFault]:
     """Give the faults in some files of a commit."""
     revision = Revision(git, commit)
     revision.load()
-    facts = revision.close([*files, *revision.callers(called)])
+    facts = revision.close(files)
     return list(Program(tuple(f for f in files if f in facts), facts).faults())
 
 
@@ -134,9 +123,8 @@ def main(words: list[str]) -> int:
             continue
         git = Path(mirrors) / entry["repo"].replace("/", "+") / "repo"
         files = files_of(git, entry)
-        called = entry["function"] if "--callers" in flags else ""
-        bad = faults(git, entry["parent_commit"], files, called)
-        after = {key(f) for f in faults(git, entry["fix_commit"], files, called)}
+        bad = faults(git, entry["parent_commit"], files)
+        after = {key(f) for f in faults(git, entry["fix_commit"], files)}
         gone = [f for f in bad if key(f) not in after]
         here = [f for f in gone if named(entry, f)]
         total = sums.setdefault((entry["kind"], entry["decidable_class"]), [0, 0, 0])
