@@ -73,7 +73,10 @@ class LoopItem:
 
 @dataclass(slots=True)
 class ExitItem:
-    """`return`, `break`, `continue`, `raise`, or `exit`: the end of the process without an error."""
+    """`return`, `break`, `continue`, `raise`, `exit`: the end of the process without an error.
+
+    `lone` is a raise of some ranks, whom others may wait for.
+    """
 
     kind: str
     site: Site
@@ -137,6 +140,8 @@ def _one(terms: Terms, item: Item, rest: Node | None, goals: Goals) -> Node | No
     if isinstance(item, ExitItem):
         if item.kind == "exit":
             return terms.exit(item.site)
+        if item.kind == "lone":  # nobody waits where nothing follows
+            return terms.exit(item.site) if rest is not None and rest.groups else None
         return {"return": goals.returned, "break": goals.broken, "continue": goals.continued}.get(item.kind)
     if isinstance(item, AltItem):
         then = _branch(terms, item.then, rest, goals)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from meshlint.mesh.gate import SETTING, UNRESOLVED, Expr, Origin
+from meshlint.mesh.gate import SETTING, UNRESOLVED, Expr, Origin, shows_apart
 from meshlint.mesh.group import WORLD
 from meshlint.mesh.term import Gate
 from meshlint.protocol.assumed import left_open, only_raises, remember
@@ -151,6 +151,8 @@ def branch(
         remember(frame, walker.domain, walker.values.negate(condition) if alive else condition)
     if (first or second) and any(has_events(side) or has_exits(side) for side in (first, second)):
         gate = gate_of(walker, line, end, form, first, second)
+        if alive is not other:
+            keep_lone(walker, walker.values.negate(condition) if alive else condition, second if alive else first)
         if has_events(first) and has_events(second):
             walker.engine.two_sided.add(gate.site.span)
         outer.append(AltItem(condition, first, second, gate))
@@ -162,6 +164,19 @@ def keep_size(walker: Walker, condition: Expr, side: list[Item]) -> None:
     only = side[0] if len(side) == 1 else None
     if isinstance(only, ExitItem) and only.kind == "raise" and size_facts(walker.values, condition):
         side[0] = ExitItem("exit", only.site)
+
+
+def keep_lone(walker: Walker, condition: Expr, side: list[Item]) -> None:
+    """Let a side that only raises stay where a rank comes there that finds what others made, and they go on.
+
+    What some ranks alone do is theirs to refuse.
+    """
+    only = side[0] if len(side) == 1 else None
+    if not isinstance(only, ExitItem) or only.kind != "raise" or any(one.var for one in walker.frame.conditions):
+        return
+    parts = condition.args if condition.op == "and" else (condition,)
+    if any(part.op == "atom" and shows_apart(part) for part in parts):
+        side[0] = ExitItem("lone", only.site)
 
 
 def refine(walker: Walker, condition: Expr) -> None:

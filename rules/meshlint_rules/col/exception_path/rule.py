@@ -17,7 +17,7 @@ class ExceptionPath(ProgramRule):
     ## What it does
 
     Finds handlers that leave or make collectives, and checks that stop some ranks, where the others go on to a
-    collective.
+    collective: such as one that refuses a path which every rank then makes, and which a slow rank finds made.
 
     ## Why this is bad
 
