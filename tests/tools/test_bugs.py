@@ -79,6 +79,7 @@ LISTED = [json.loads(line) for line in Path(__file__).with_name("bugs.jsonl").re
 TOLD = {
     "fa9710c99": {"GRP003"},
     "b60be18dc": {"COL002"},
+    "b909bfacb": {"COL005"},
     "56fe130b1": {"GRP002"},
     "077a5cdde": {"GRP003"},
     "dc5bd147c": {"GRP001"},
