@@ -190,12 +190,13 @@ def test_only_what_rests_on_a_change_is_judged_again(tree: Path, tmp_path: Path,
     [
         ("    return 2", "    y = 1\n    return 2", {"low.py"}),
         ("    return 2", "    return 2\n\n\nLIMIT = 3", {"low.py"}),
-        ("def other(", "# a comment\n\n\ndef other(", {"low.py", "user.py"}),  # user.py names a line of low.py
-        ("def other(", "import later\n\n\ndef other(", {"low.py", "user.py"}),
-        ("    return 1", "    y = 1\n    return 1", {"low.py", "user.py", "other.py"}),
+        ("def other(", "# a comment\n\n\ndef other(", set()),  # user.py names a line of low.py: it is told anew
+        ("    return 1", "    # a comment\n\n    return 1", set()),
+        ("def other(", "import later\n\n\ndef other(", {"low.py"}),
+        ("    return 1", "    y = 1\n    return 1", {"low.py", "other.py"}),
     ],
 )
-def test_lines_that_move_have_only_those_judged_again_who_name_them(
+def test_lines_that_move_have_nobody_judged_again_who_names_them(
     tree: Path, tmp_path: Path, done: list[str], old: str, new: str, again: set[str]
 ) -> None:
     low = tree / "low.py"
@@ -208,6 +209,49 @@ def test_lines_that_move_have_only_those_judged_again_who_name_them(
     warm = judged(tree, tmp_path / "cache")
     assert {Path(path).name for path in done} == again
     assert warm == judged(tree, None)
+
+
+def test_a_line_with_more_digits_than_before_is_judged_again(tree: Path, tmp_path: Path, done: list[str]) -> None:
+    low = tree / "low.py"
+    judged(tree, tmp_path / "cache")
+    again = []
+    for lines in (1, 89, 1, 900, 1):
+        low.write_text("\n" * lines + low.read_text())
+        done.clear()
+        assert judged(tree, tmp_path / "cache") == judged(tree, None)
+        again.append("user.py" in {Path(path).name for path in done[: len(done) // 2]})
+    assert again == [False, True, False, True, False]
+
+
+def test_a_note_that_names_a_line_is_told_anew(tmp_path: Path, done: list[str]) -> None:
+    root = tmp_path / "tree"
+    root.mkdir()
+    many = "def many(x, how):\n    if how == 'no':\n        dist.barrier()\n"
+    calls = "".join(f"    many(x, 'way {n}')\n" for n in range(70))
+    (root / "many.py").write_text(f"{HEAD}\n\n{many}\n\ndef user(x):\n{calls}")
+    first = judged(root, tmp_path / "cache")
+    assert [note.partition(" ")[0] for note in first.notes] == ["many.py:6:"]
+    (root / "many.py").write_text("# a comment\n" * 5 + (root / "many.py").read_text())
+    done.clear()
+    warm = judged(root, tmp_path / "cache")
+    assert not done
+    assert warm.notes != first.notes
+    assert warm == judged(root, None)
+
+
+def test_signs_that_a_program_writes_itself_stay(tmp_path: Path) -> None:
+    root = tmp_path / "tree"
+    root.mkdir()
+    odd = "".join(chr(0xF0000 + n) for n in range(12))
+    gate = f"    if batch['{odd}']:\n"
+    name = f"group=groups['{odd}']"
+    text = f"{HEAD}\n\ndef odd(x, batch, groups):\n{gate}        dist.all_reduce(x, {name})\n"
+    (root / "odd.py").write_text(f"{text}\n\ndef sure(x):\n    if {RANK} == 0:\n        dist.barrier()\n")
+    for _ in range(3):
+        warm = judged(root, tmp_path / "cache")
+        assert warm.judged
+        assert warm == judged(root, None)
+        (root / "odd.py").write_text("# a comment\n" + (root / "odd.py").read_text())
 
 
 def test_a_name_that_stood_for_nothing_is_seen_when_it_comes(tree: Path, tmp_path: Path, done: list[str]) -> None:

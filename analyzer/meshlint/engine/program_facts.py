@@ -26,14 +26,14 @@ from meshlint.engine.cache import RACY, keep, kept_bytes
 from meshlint.engine.gather import Tick
 from meshlint.engine.program_tests import Tests
 from meshlint.protocol import facts as reading
-from meshlint.protocol import forwarding, heads, packing, stages, summary
+from meshlint.protocol import forwarding, heads, lineage, packing, stages, summary
 from meshlint.protocol.facts import FileFacts, read
 from meshlint.protocol.heads import Head
 from meshlint.protocol.pytests import is_test
 from meshlint.records import dataclass
 from meshlint.sources.tree import Tree, Unreadable
 
-MARK = b"meshlint facts 4\n"
+MARK = b"meshlint facts 5\n"
 KEPT = 8
 """Packs kept; the oldest go first."""
 MAX_BYTES = 512 * 1024 * 1024
@@ -229,8 +229,10 @@ def _row(tree: Tree, path: str, known: Row | None, whole: bool) -> Row | None:
     if not whole:
         return ((), digest, b"", _NOT_PARSED)
     facts = read(path, text)
-    blob = facts.dump()
-    return ((), digest, blob, heads.row_of(heads.head_of(facts, text)))
+    head = heads.head_of(facts, text)
+    if known is not None and known[2]:
+        head = lineage.following(FileFacts.load(known[2]), Head(*known[3]), known[1], facts, head)
+    return ((), digest, facts.dump(), heads.row_of(head))
 
 
 def _stamp(tree: Tree, path: str) -> Stamp | None:
@@ -249,7 +251,7 @@ def _trusted(stamp: Stamp, began: float) -> Stamp:
 
 def _pack(folder: Path, tree: Tree) -> Path:
     """Give the file of a tree's pack: what lowers files, and for which Python, is part of its name."""
-    own = [_source(module).stat() for module in (reading, heads, stages, summary, packing, forwarding)]
+    own = [_source(module).stat() for module in (reading, heads, lineage, stages, summary, packing, forwarding)]
     parts = (sys.version, *(f"{one.st_mtime_ns} {one.st_size}" for one in own), str(tree.root))
     name = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:40]
     return folder / f"{name}.facts"

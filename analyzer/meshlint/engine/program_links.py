@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from meshlint.engine.program_facts import Facts
-from meshlint.protocol.heads import Layout, Outline
+from meshlint.protocol.heads import Outline
 from meshlint.protocol.summary import Edge
 from meshlint.records import dataclass
 
-Link = tuple[Outline, tuple[bytes, ...], tuple[Edge, ...], Layout]
-"""The names of a file, the hashes of its classes, what its definitions may call, and where they stand."""
+Link = tuple[Outline, tuple[bytes, ...], tuple[Edge, ...]]
+"""The names of a file, the hashes of its classes, and what its definitions may call."""
 
 Place = tuple[str, int]
 
@@ -48,11 +48,6 @@ def holding(links: Mapping[str, Link], digests: Mapping[str, str], facts: Facts)
     if names and _written(names, (row[2] for path, row in facts.rows.items() if path not in changed)):
         return None
     return Holding(changed, frozenset(names))
-
-
-def stays(old: Layout, new: Layout) -> bool:
-    """Say whether everything that a file had stands where it stood."""
-    return all(now[: len(was)] == was for was, now in zip(old, new, strict=True))
 
 
 def _more(old: Outline, new: Outline) -> set[str] | None:
@@ -99,4 +94,4 @@ def touched(old: Mapping[str, tuple[Edge, ...]], new: Mapping[str, tuple[Edge, .
     return Touched(frozenset(called), frozenset(handed), calls)
 
 
-__all__ = ["Holding", "Link", "Touched", "holding", "stays", "touched"]
+__all__ = ["Holding", "Link", "Touched", "holding", "touched"]

@@ -11,6 +11,7 @@ import marshal
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import field, fields, replace
 from enum import Enum
 from pathlib import Path
@@ -18,18 +19,20 @@ from typing import Any
 
 from meshlint.engine.cache import code_stamps, keep, kept_bytes
 from meshlint.engine.program_facts import Facts
-from meshlint.engine.program_links import Holding, Link, Place, holding, stays, touched
+from meshlint.engine.program_links import Holding, Link, Place, holding, touched
+from meshlint.engine.program_moved import Moved, Uncertain
 from meshlint.finding import Confidence, Outcome, Related, Severity
 from meshlint.place import Span
 from meshlint.protocol.cone import Answers, Question
 from meshlint.protocol.faults import CodeFault, Part, Standing, Switched, Units
+from meshlint.protocol.lineage import Lines
 from meshlint.protocol.packing import building_keys
 from meshlint.protocol.roots import in_a_thread
 from meshlint.protocol.stages import without_pipeline
 from meshlint.protocol.summary import Engine
 from meshlint.records import dataclass
 
-MARK = b"meshlint verdicts 3\n"
+MARK = b"meshlint verdicts 4\n"
 KEPT = 8
 """Stores kept; the oldest go first."""
 MAX_BYTES = 256 * 1024 * 1024
@@ -74,10 +77,8 @@ class Verdicts:
     _holding: Holding | None = None
     _wrong: frozenset[int] = frozenset()
     """The questions that have another answer now."""
-    _same: frozenset[str] = frozenset()
-    """The files whose text is as it was."""
-    _moved: list[_Moved] = field(default_factory=list)
-    """The files of which lines moved."""
+    _moved: list[Moved] = field(default_factory=list)
+    """The files of which lines may have moved."""
     _standing: dict[str, tuple[Numbers, Any]] = field(default_factory=dict)
     _left_out: dict[str, tuple[Numbers, Any]] = field(default_factory=dict)
 
@@ -93,7 +94,6 @@ class Verdicts:
     def standing(self, engine: Engine, paths: Sequence[str]) -> dict[str, Part]:
         """Give the parts of those files whose verdicts rest on nothing that has changed."""
         self._wrong = self._changed_answers(engine)
-        self._same = self._files_as_before()
         self._moved = self._files_moved()
         self._standing = self._kept(self._store.units)
         return {path: made(self._standing[path][1]) for path in paths if path in self._standing}
@@ -105,30 +105,37 @@ class Verdicts:
         return faults, [path for path in self.facts.rows if path not in self._left_out]
 
     def _kept(self, table: dict[str, tuple[Numbers, Any]]) -> dict[str, tuple[Numbers, Any]]:
-        """Give the entries that still stand: no answer is another one, and they name no file whose lines moved."""
+        """Give the entries that still stand: no answer is another one, and of lines that moved all are known."""
+        found: dict[str, tuple[Numbers, Any]] = {}
+        for path, (data, value) in table.items():
+            numbers = _numbers(data)
+            if path in self.facts.rows and self._wrong.isdisjoint(numbers):
+                with suppress(Uncertain):
+                    found[path] = data, self._told_again(value, numbers)
+        return found
 
-        def stands(entry: tuple[Numbers, Any]) -> bool:
-            numbers = _numbers(entry[0])
-            return self._wrong.isdisjoint(numbers) and not any(one.in_entry(numbers, entry[1]) for one in self._moved)
+    def _told_again(self, value: Any, numbers: array[int]) -> Any:
+        for one in self._moved:
+            value = one.told_again(value, numbers)
+        return value
 
-        return {path: entry for path, entry in table.items() if path in self._same and stands(entry)}
-
-    def _files_as_before(self) -> frozenset[str]:
+    def _files_moved(self) -> list[Moved]:
+        """Give the files of which lines may have moved; the questions are gone through once for all of them."""
         rows, digests = self.facts.rows, self._store.digests
-        return frozenset(path for path in digests if path in rows and rows[path][1] == digests[path])
-
-    def _files_moved(self) -> list[_Moved]:
-        """Give the files of which lines moved; the questions about them are gone through once for all of them."""
         bodies: dict[str, set[int]] = {
-            path: set() for path in self._store.digests if path not in self._same and not self._stays(path)
+            path: set() for path, digest in digests.items() if path not in rows or rows[path][1] != digest
         }
         for number, question in enumerate(self._store.questions) if bodies else ():
             if question[0] == "body" and question[1] in bodies:
                 bodies[question[1]].add(number)
-        return [_Moved(path, frozenset(numbers)) for path, numbers in bodies.items()]
+        return [Moved(path, self._lines(path), frozenset(numbers)) for path, numbers in bodies.items()]
 
-    def _stays(self, path: str) -> bool:
-        return path in self.facts.rows and stays(self._store.links[path][3], self.facts.head(path).layout)
+    def _lines(self, path: str) -> Lines:
+        """Give where the lines of a file are now; of none where it is not the text after the one that is known."""
+        if path not in self.facts.rows:
+            return Lines(())
+        digest, segments, _ = self.facts.head(path).moves
+        return Lines(segments if digest == self._store.digests[path] else ())
 
     def _changed_answers(self, engine: Engine) -> frozenset[int]:
         """Give the numbers of the questions whose answers are others than before."""
@@ -158,7 +165,7 @@ class Verdicts:
         for path, faults in switched.faults.items():
             ledger.enter(left_out, path, faults, switched.questions, switched.asked[path])
         heads = {path: self.facts.head(path) for path in self.facts.rows}
-        links = {p: (head.outline, head.classes, engine.edges[p], head.layout) for p, head in heads.items()}
+        links = {p: (head.outline, head.classes, engine.edges[p]) for p, head in heads.items()}
         below, bears = engine.linker.tables()
         new = Store(digests, ledger.questions, ledger.answers, units, left_out, links, below, bears, store.needed)
         save(self.file, new if self._holding is not None and len(new.questions) < 2 * new.needed else pruned(new))
@@ -202,22 +209,6 @@ class _Ledger:
             self.questions.append(question)
             self.answers.append(self.now(question))
         return number
-
-
-@dataclass(frozen=True, slots=True)
-class _Moved:
-    """A file of which lines moved, and the questions about its definitions by number."""
-
-    path: str
-    bodies: frozenset[int]
-
-    def in_entry(self, numbers: Iterable[int], value: Any) -> bool:
-        """Say whether something that was found names the file: its path, or in a picture its last name and a line."""
-        texts = list(_texts(value))
-        if any(self.path in text for text in texts):
-            return True
-        short = self.path.rpartition("/")[2] + ":"
-        return any(short in text for text in texts) and not self.bodies.isdisjoint(numbers)
 
 
 def _numbers(data: Numbers) -> array[int]:
@@ -319,7 +310,7 @@ def answers_of(engine: Engine, facts: Facts) -> Answers:
     def thread(path: str, index: int) -> bool:
         return in_a_thread(engine, path, engine.linker.definition(path, index))
 
-    return Answers(engine, facts.head, lambda path: facts.rows[path][1], of_all, thread)
+    return Answers(engine, facts.head, of_all, thread)
 
 
 def store_file(folder: Path, root: Path, models: Iterable[object]) -> Path:

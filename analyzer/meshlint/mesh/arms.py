@@ -14,6 +14,7 @@ from typing import Any
 from meshlint.place import Span
 from meshlint.plain import in_source
 from meshlint.records import dataclass
+from meshlint.told import told_line, unescaped
 
 PAIRS = {"dp": [[0, 2], [1, 3]], "pp": [[0, 2], [1, 3]]}
 """Groups of two of four ranks by their dim; neighbours for others."""
@@ -66,7 +67,7 @@ def packed(world: int, failing: str, fixed: str, prelude: str = "", runs: str = 
     """
     made: dict[str, Any] = {"world": world, "failing": failing, "fixed": fixed}
     more = {"prelude": prelude, "runs": runs, "also": list(also)}
-    return json.dumps({**made, **{name: value for name, value in more.items() if value}})
+    return unescaped(json.dumps({**made, **{name: value for name, value in more.items() if value}}))
 
 
 def _filled(world: int, text: str, failing: str, fixed: str, prelude: str = "", runs: str = "") -> str:
@@ -77,7 +78,7 @@ def _filled(world: int, text: str, failing: str, fixed: str, prelude: str = "", 
 def place(span: Span) -> str:
     """Name a place in a comment; file names may hold anything."""
     name = span.path.rpartition("/")[2]
-    return f"{in_source(name)[-60:]}:{span.line}"
+    return f"{in_source(name)[-60:]}:{told_line(span)}"
 
 
 def identifier(text: str, otherwise: str) -> str:
@@ -243,7 +244,7 @@ def size_of_another(test: Span, dim: str, group: str, call: Step) -> str:
         f"{other} = groups([[0], [1]])  # {identifier(dim, 'its')} is off\n{name} = groups([[0, 1]])\n"
         f"x = torch.tensor([rank + 1.0])\nif dist.get_world_size({HOLE}) > 1:  # {place(test)}\n"
         + "".join(f"    {line}\n" for line in lines)
-        + f'check("line {call.span.line}", x, {right})\n'
+        + f'check("line {told_line(call.span)}", x, {right})\n'
     )
     return _filled(2, text, other, name)
 
@@ -260,7 +261,7 @@ def out_of_turn(loop: Span, call: Step, by_group: bool) -> str:
         + ('group_of = {"a": groups([[0, 1]]), "b": groups([[0, 1]])}\n' if by_group else "")
         + f"for name in {HOLE}:  # {place(loop)}\n    x = torch.tensor([values[name]])\n"
         + "".join(f"    {line}\n" for line in lines)
-        + f'    check(f"line {call.span.line}, element {{name}}", x, {times}values[name])\n'
+        + f'    check(f"line {told_line(call.span)}, element {{name}}", x, {times}values[name])\n'
     )
     own = '[["a", "b"], ["b", "a"]][rank]'
     return _filled(2, text, own, f"sorted({own})")

@@ -18,6 +18,7 @@ from meshlint.mesh.pairing import Instead
 from meshlint.mesh.simulate import Event, Run, Stuck, gate_key
 from meshlint.mesh.term import Alt, Loop, Op, Site
 from meshlint.place import Span
+from meshlint.told import told_line
 
 WIDTH = 120
 
@@ -59,14 +60,14 @@ def _line(home: Site, site: Site) -> str:
     """Name a place: its line in the function of the gate, and its own where calls lead on from there."""
     chain = _seen(home, site)
     first, last = chain[0].span, chain[-1].span
-    start = f"line {first.line}" if first.path == home.span.path else _file_line(first)
+    start = f"line {told_line(first)}" if first.path == home.span.path else _file_line(first)
     if len(chain) == 1:
         return start
-    return f"{start} ({_file_line(last) if last.path != first.path else f'line {last.line}'})"
+    return f"{start} ({_file_line(last) if last.path != first.path else f'line {told_line(last)}'})"
 
 
 def _file_line(span: Span) -> str:
-    return f"{span.path.rpartition('/')[2]}:{span.line}"
+    return f"{span.path.rpartition('/')[2]}:{told_line(span)}"
 
 
 def _cell(home: Site, run: Run, stuck: Stuck, rank: int, instead: Sequence[Instead]) -> str:

@@ -17,6 +17,7 @@ from meshlint.mesh.pairing import Instead
 from meshlint.mesh.segment import condition_of
 from meshlint.mesh.term import Op
 from meshlint.records import dataclass
+from meshlint.told import told_line
 
 DIM = f"{TENSOR}dim "
 """How the identity begins of a dim that the program itself names."""
@@ -138,7 +139,7 @@ def _positions(fault: Fault, names: Names) -> Iterator[str]:
     """Tell inside of what a position is, where no dim is known along which it could be counted."""
     called = {mask: name for name, mask in names.dims}
     for mask, inside in names.positions:
-        line = "" if fault.node is None else f" that line {fault.node.gate.site.span.line} asks for"
+        line = "" if fault.node is None else f" that line {told_line(fault.node.gate.site.span)} asks for"
         told = " and ".join(dict.fromkeys(map(_inside, inside)))
         where = told or f"along a dim{line}, which is not known here"
         yield f"{_counted(names, called[mask], mask)}: positions {where}"

@@ -22,6 +22,7 @@ from meshlint.mesh.group import Group
 from meshlint.mesh.run import gate_key
 from meshlint.mesh.term import Alt, Break, Exit, Loop, Nil, Node, Op, Opaque, Return, Site, Terms, Wait
 from meshlint.records import dataclass
+from meshlint.told import told_line
 
 LINES = 60
 """A longer program shows nobody anything."""
@@ -98,9 +99,9 @@ class _Writer:
     tables: dict[str, str] = field(default_factory=dict)
     names: dict[Group, str] = field(default_factory=dict)
     layout: Layout = field(init=False)
-    made: list[tuple[Op, float]] = field(default_factory=list)
+    made: list[tuple[Op, str]] = field(default_factory=list)
     """The calls that were written, and the number that each carries."""
-    facing: list[tuple[Op, float]] = field(default_factory=list)
+    facing: list[tuple[Op, str]] = field(default_factory=list)
     """Those of the other side of a branch that this side has not met yet: what belongs together has one number."""
     makes: bool = False
     """Some ranks alone make a group."""
@@ -262,7 +263,7 @@ class _Writer:
             yield f"{held}dist.all_reduce(x{given}{asked})"
         if not op.handle:
             right = f"{number}" if kind == "broadcast" else f"{number} * dist.get_world_size({group})"
-            line = op.site.frames()[0].span.line
+            line = told_line(op.site.frames()[0].span)
             if "[rank]" not in many:
                 yield f'check("line {line}", x[0], {right})'
             else:  # each must get all that the longest holds
@@ -272,9 +273,9 @@ class _Writer:
         """Give the operation that is written for one: with a root that is wrong, one that has a root."""
         return ROOTED.get(op.kind, op.kind) if op.root is not None and self.fault.stuck.how == "root" else op.kind
 
-    def number(self, op: Op) -> float:
+    def number(self, op: Op) -> str:
         """Give the number that a call carries: its line, or that of the call of the other side that it belongs to."""
-        own = float(op.site.frames()[0].span.line)
+        own = f"{told_line(op.site.frames()[0].span)}.0"
         met = [at for at, (other, _) in enumerate(self.facing) if (other.kind, other.group) == (op.kind, op.group)]
         met = [at for at in met if self.facing[at][0].keys == op.keys and (op.keys or at == 0)]
         number = self.facing[met[0]][1] if met else own
@@ -464,7 +465,7 @@ def _places(site: Site) -> str:
     first, last = site.frames()[0].span, site.frames()[-1].span
     if first == last:
         return place(first)
-    return f"{place(first)} ({f'line {last.line}' if last.path == first.path else place(last)})"
+    return f"{place(first)} ({f'line {told_line(last)}' if last.path == first.path else place(last)})"
 
 
 def _bracketed(text: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 _TOGETHER = "let the gate in front of it ask for nothing that differs between them"
 
 
-def advice(code: str, group: str, line: int) -> str:
-    """Say how to mend a fault of a code on a group, of which the gate stands on a line (0: none); empty if unknown."""
+def advice(code: str, group: str, line: str) -> str:
+    """Say how to mend a fault of a code on a group, of which the gate stands on a line ("": none); empty if unknown."""
     ranks = "all ranks" if group == "world" else f"all ranks of one {group} group"
     match code:
         case "COL001":

@@ -154,12 +154,11 @@ class ConeLinker(Linker):
 class Answers:
     """Answers questions about one program, each as a short hash.
 
-    `head` gives the head of a file and `digest` the hash of its text; `of_all` is what is gathered from all files.
+    `head` gives the head of a file; `of_all` is what is gathered from all files.
     """
 
     engine: Engine
     head: Callable[[str], Head]
-    digest: Callable[[str], str]
     of_all: Callable[[str], object]
     in_a_thread: Callable[[str, int], bool]
     _classes: dict[tuple[str, int], bytes] = field(default_factory=dict)
@@ -202,7 +201,8 @@ class Answers:
         if kind == "assigned":
             return unplaced(tuple(value for name, value in linker.files[rest[0]].assigns if name == rest[1]))
         if kind == "file":
-            return self.digest(rest[0])
+            head = self.head(rest[0])
+            return (head.outline, head.classes, head.bodies, head.note)
         if kind == "callee":
             entry, targets = self.engine.callee(rest[0], linker.files[rest[0]].definitions[rest[1]], rest[2])
             return (None if entry is None else entry.names, targets)

@@ -9,6 +9,7 @@ from typing import Any
 from meshlint.finding import Confidence, Outcome, Related, Severity
 from meshlint.place import Span
 from meshlint.records import dataclass
+from meshlint.told import Places, gathered, spelled
 
 UNFILLED = "|unfilled"
 """How the subject ends of what is told of buffers that nothing fills: where sides differ, that is why."""
@@ -30,6 +31,8 @@ class CodeFault:
     skeleton: str = ""
     """Both arms of a program that shows it; see `meshlint.mesh.skeleton`."""
     fix: str = ""
+    places: tuple[Span, ...] = ()
+    """The lines that its texts tell, as long as they know them; see `meshlint.told`."""
 
 
 Key = tuple[object, ...]
@@ -84,6 +87,7 @@ class Switched:
 def merged(parts: Iterable[Part]) -> list[CodeFault]:
     """Give what stands after all parts of a program were judged, in order of place."""
     parts = list(parts)
+    omitted = [_spelled(fault) for part in parts for fault in part.omitted]
     own = _best(standing for part in parts for standing in part.own)
     shown_there = frozenset(fault.span for fault in own if fault.code == "PKD007")
     asked = [standing for part in parts for standing in part.stages if shown_there.isdisjoint(standing.through)]
@@ -94,7 +98,7 @@ def merged(parts: Iterable[Part]) -> list[CodeFault]:
     told = {_name(fault): fault for fault in own if not (fault.code == "COL003" and _holder(fault) in gone)}
     shown = {(fault.code, _holder(fault)) for fault in told.values()}
     told |= {_name(fault): fault for fault in stages if (fault.code, _holder(fault)) not in shown}
-    told |= {_name(fault): fault for part in parts for fault in part.omitted}
+    told |= {_name(fault): fault for fault in omitted}
     grouped = {fault.span for fault in told.values() if fault.code.startswith("GRP")}
     removed = {f.span: f for f in told.values() if f.code.startswith("COL") and f.span in grouped}
     left = [_stranding(fault, removed.get(fault.span)) for fault in told.values() if not _covered(fault, grouped)]
@@ -145,4 +149,27 @@ def _best(standings: Iterable[Standing]) -> list[CodeFault]:
         if known is None or standing.rank < known.rank:
             found[standing.key] = standing
     first = sorted(found.values(), key=lambda standing: (standing.rank, str(standing.key)))
-    return [standing.fault for standing in first if standing.fault is not None]
+    return [_spelled(standing.fault) for standing in first if standing.fault is not None]
+
+
+def _spelled(fault: CodeFault) -> CodeFault:
+    """Give a fault with its lines in digits."""
+    if not fault.places:
+        return fault
+    message, skeleton, fix = (spelled(text, fault.places) for text in (fault.message, fault.skeleton, fault.fix))
+    return replace(fault, message=message, skeleton=skeleton, fix=fix, places=())
+
+
+def settled(fault: CodeFault, places: Places) -> CodeFault:
+    """Give a fault the places that its texts tell, of those that were told."""
+    texts, own = gathered((fault.message, fault.skeleton, fault.fix), places)
+    return replace(fault, message=texts[0], skeleton=texts[1], fix=texts[2], places=own)
+
+
+def settled_standing(standing: Standing, places: Places) -> Standing:
+    """Settle the fault of a standing; a message in its key is told by the same places."""
+    if standing.fault is None:
+        return standing
+    fault = settled(standing.fault, places)
+    key: Key = tuple(fault.message if part == standing.fault.message else part for part in standing.key)
+    return replace(standing, fault=fault, key=key if key == standing.key else (*key, fault.places))

@@ -18,15 +18,18 @@ from meshlint.protocol.packing import building_keys
 from meshlint.protocol.pytests import is_test, names_tests
 from meshlint.protocol.stages import without_pipeline
 from meshlint.protocol.summary import asks_for_stages
-from meshlint.protocol.unplaced import places_of, unplaced
+from meshlint.protocol.unplaced import unplaced
 from meshlint.records import dataclass
 
 Outline = tuple[bytes, tuple[tuple[str, int, int, "Node | None"], ...]]
 """A hash of imports, assignments and classes; and of each definition the name, the parent, the class and what it says
 that it returns."""
 
-Layout = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
-"""The lines of definitions, of classes, and of calls in what modules and classes assign."""
+Moves = tuple[str, tuple[tuple[int, int, int], ...], tuple[int, ...]]
+"""The hash of an earlier text, where its lines are now, and the definitions that keep the hash of another text.
+
+See `lineage`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +39,8 @@ class Head:
     `near`: its definitions show by themselves that it may hold something to judge. `switches`: one of them takes a
     group that may be left out. `building` and `refused` are its part of what is gathered from all files. `classes` and
     `bodies` are hashes of its classes and of its definitions, in their order. `tests` are the modules that it imports
-    and that may hold tests, as they are written, with a point for each level of a relative import. `layout` says where
-    definitions, classes, and the calls outside of functions stand: lines that did not move are those it had before.
+    and that may hold tests, as they are written, with a point for each level of a relative import. `moves` says where
+    lines of the text before are now; it alone, and what `bodies` takes over by it, hang on more than the text.
     """
 
     note: str
@@ -49,7 +52,7 @@ class Head:
     classes: tuple[bytes, ...]
     bodies: tuple[bytes, ...]
     tests: tuple[str, ...] = ()
-    layout: Layout = ((), (), ())
+    moves: Moves = ("", (), ())
 
 
 PLAIN = 0
@@ -66,7 +69,7 @@ def row_of(head: Head) -> Row:
     """Give a head as plain data."""
     return (
         head.note, head.near, head.switches, head.building, head.refused, head.outline, head.classes, head.bodies,
-        head.tests, head.layout,
+        head.tests, head.moves,
     )  # fmt: skip
 
 
@@ -84,7 +87,6 @@ def head_of(facts: FileFacts, text: str) -> Head:
         tuple(_class(klass) for klass in facts.classes),
         bodies,
         tuple(sorted(set(_tests(facts)))),
-        _layout(facts),
     )
 
 
@@ -124,15 +126,6 @@ def _outline(facts: FileFacts) -> Outline:
     classes = tuple((c.name, c.qualname, c.parent, c.bases, c.methods) for c in facts.classes)
     named = tuple((d.name, d.parent, d.owner, d.returns and unplaced(d.returns)) for d in facts.definitions)
     return _hash((facts.imports, unplaced((facts.assigns, classes))), 16), named
-
-
-def _layout(facts: FileFacts) -> Layout:
-    assigned = (facts.assigns, tuple((c.bases, c.attributes, c.decorators) for c in facts.classes))
-    return (
-        tuple(d.line for d in facts.definitions),
-        tuple(c.line for c in facts.classes),
-        tuple(place[0] for place in places_of(assigned)),
-    )
 
 
 def _hash(value: Any, size: int = 8) -> bytes:

@@ -11,6 +11,7 @@ from meshlint.protocol import keeping
 from meshlint.protocol.faults import CodeFault, Standing
 from meshlint.protocol.link import Linker
 from meshlint.protocol.roots import Root, definition_at
+from meshlint.told import told_line
 
 UNORDERED = ("unordered", "ordered by use", "perhaps unordered")
 """The forms of loops whose order each rank has for itself, has where it came to use other things first, or may have."""
@@ -25,13 +26,13 @@ def out_of_turn(linker: Linker, root: Root, node: Loop, op: Op, giver: Span | No
     what = "the group is chosen by the element" if chosen else "what is sent is the element's"
     order = "an order that each rank has for itself" if sure else "an order that each rank may have for itself"
     message = (
-        f"The loop on line {loop.span.line} goes through its elements in {order}, and {what}: `{op.kind}` meets that "
-        f"of another element on another rank."
+        f"The loop on line {told_line(loop.span)} goes through its elements in {order}, and {what}: `{op.kind}` meets "
+        f"that of another element on another rank."
     )
     related = [Related(loop.span, "the loop")]
     if callers:
         given = callers[-1]
-        place = f"line {given.line}" if given.path == loop.span.path else f"{given.path}:{given.line}"
+        place = f"line {told_line(given)}" if given.path == loop.span.path else f"{given.path}:{told_line(given)}"
         message += f" What it goes through comes from the call on {place}."
         related.append(Related(given, "where it is given these elements"))
     shown = sure or (chosen and node.gate.form == UNORDERED[1])

@@ -13,6 +13,7 @@ from meshlint.protocol.link import Linker
 from meshlint.protocol.packing import packed
 from meshlint.protocol.roots import Root, frame_of
 from meshlint.protocol.stages import STAGE_NAMES, Differ, Missing
+from meshlint.told import told_line
 
 SIDES = ("the side that sends", "the side that receives")
 
@@ -49,7 +50,7 @@ def sides_differ(name: str, differ: Differ, ops: list[Op]) -> CodeFault:
             if span is not None and span != site.span
         ),
         f"{name}|{stage}|{','.join(ops[0].keys)}", name, arms.sides_apart(stage, *map(_side, differ.heads)),
-        advice("PKD007", "tp", 0),
+        advice("PKD007", "tp", ""),
     )  # fmt: skip
 
 
@@ -102,7 +103,7 @@ def _sending(linker: Linker, root: Root, several: list[Missing], sender: Span | 
             return ""
         cleared = cleared_names(body, end.line, lines)
         without = f", without setting {' and '.join(cleared)} to None before" if cleared else ""
-        sides.append(f"behind line {end.line}: {'; '.join(lines)}{without}")
+        sides.append(f"behind line {told_line(end)}: {'; '.join(lines)}{without}")
     if sides[0] == sides[1]:
         return f"Send it there too, {sides[0]}."
     return f"Send it there too. On the sending rank, {sides[0]}. On the others, {sides[1]}."
@@ -120,7 +121,7 @@ def _apart(op: Op, others: list[Op]) -> Span:
 
 
 def _where(span: Span, near: Span) -> str:
-    return f"line {span.line}" if span.path == near.path else f"{span.path}:{span.line}"
+    return f"line {told_line(span)}" if span.path == near.path else f"{span.path}:{told_line(span)}"
 
 
 def _side(op: Op | None) -> tuple[arms.Step, arms.Key] | None:

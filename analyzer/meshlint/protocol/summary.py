@@ -85,6 +85,11 @@ _GETTERS = frozenset(
 )  # fmt: skip
 
 
+def short(definition: Definition) -> bool:
+    """Say whether a definition has so few lines that following it costs nothing."""
+    return definition.end_line - definition.line <= 4 * SMALL
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a call comes to."""
@@ -516,7 +521,7 @@ class Engine(Keeping):
             return True
         if any(isinstance(v.data, Func) and self.reaches(v.data.path, v.data.index) for v in (*args, *kwargs.values())):
             return True
-        return definition.end_line - definition.line <= 4 * SMALL and len(definition.body) <= SMALL
+        return short(definition) and len(definition.body) <= SMALL
 
     def _walk(self, frame: Frame, key: tuple[str, int]) -> Outcome:
         walker = Walker(self, frame)

@@ -24,6 +24,7 @@ from meshlint.protocol.packing import packed
 from meshlint.protocol.roots import definition_at
 from meshlint.protocol.summary import Engine
 from meshlint.records import dataclass
+from meshlint.told import told_line
 
 SETTINGS_TOLD = 4
 """More settings than these explain nothing."""
@@ -57,7 +58,7 @@ class Teller:
         severity = self._severity(fault, facts, code)
         outcome = _outcome(fault, instead)
         group = self.label(fault.stuck.group)
-        line = 0 if fault.node is None else fault.node.gate.site.span.line
+        line = "" if fault.node is None else told_line(fault.node.gate.site.span)
         return CodeFault(
             code=code,
             severity=severity,
@@ -92,7 +93,7 @@ class Teller:
     def _message(self, fault: Fault, instead: tuple[Instead, ...], group: str, severity: Severity) -> str:
         op = fault.stuck.arrived[0][1]
         first = f"`{op.kind}` on the {group} group"
-        line = 0 if fault.node is None else fault.node.gate.site.span.line
+        line = "" if fault.node is None else told_line(fault.node.gate.site.span)
         if fault.stuck.how == "root":
             end = "destination" if op.kind in ("gather", "gather_object", "reduce") else "source"
             head = f"{first} has a {end} that is not a member of the group."
@@ -110,7 +111,7 @@ class Teller:
             head = f"{first} is not reached by all of its ranks: those that do not wait there may leave by line {line}."
         elif severity is Severity.INFO:
             free = _free_gate(fault)
-            line = line if free is None else free.line
+            line = line if free is None else told_line(free)
             head = f"{first} may not be reached by all of its ranks: each decides line {line} for itself."
         else:
             head = f"{first} is not reached by all of its ranks: the gate on line {line} divides them."

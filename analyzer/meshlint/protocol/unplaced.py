@@ -13,13 +13,6 @@ def unplaced(node: Node) -> Node:
     return _unplaced(node, {})
 
 
-def places_of(node: Node) -> tuple[Node, ...]:
-    """Give the places in nodes, in the order in which they come: line, column, last line and last column, or a line."""
-    places: dict[Node, int] = {}
-    _unplaced(node, places)
-    return tuple(places)
-
-
 def _unplaced(node: Node, places: dict[Node, int]) -> Node:
     tag = node[0] if node else ""
     if tag == "C" or tag == "N":

@@ -24,7 +24,18 @@ from meshlint.place import Span
 from meshlint.protocol import keeping
 from meshlint.protocol.advice import advice
 from meshlint.protocol.facts import Definition, FileFacts, dotted
-from meshlint.protocol.faults import UNFILLED, CodeFault, Key, Part, Rank, Standing, Switched, Units
+from meshlint.protocol.faults import (
+    UNFILLED,
+    CodeFault,
+    Key,
+    Part,
+    Rank,
+    Standing,
+    Switched,
+    Units,
+    settled,
+    settled_standing,
+)
 from meshlint.protocol.forwarding import asked_and_left_out, falls_back, not_forwarded, optional_groups, switched_off
 from meshlint.protocol.handed import given_away
 from meshlint.protocol.inner_calls import given_sets
@@ -44,6 +55,7 @@ from meshlint.protocol.telling import Teller
 from meshlint.protocol.unbound import Unbound, unbound
 from meshlint.protocol.unfilled import Unfilled, makes_room, unfilled
 from meshlint.records import dataclass
+from meshlint.told import known_places, told_line
 
 RUNS_OF_DOUBT = 256
 """Runs in which unknown functions of coordinates are no adversaries."""
@@ -127,6 +139,13 @@ class Verdicts:
 
     def part(self, paths: Iterable[str]) -> Part:
         """Judge every root in some files by itself."""
+        with known_places() as places:
+            part = self._part(paths)
+            part.own = [settled_standing(one, places) for one in part.own]
+            part.stages = [settled_standing(one, places) for one in part.stages]
+        return part
+
+    def _part(self, paths: Iterable[str]) -> Part:
         wanted = sorted(set(paths))
         self.effort = 0
         self.paid.clear()
@@ -167,7 +186,8 @@ class Verdicts:
             if reads is not None:
                 told[path] = reads.all()
             begun = linker.begin()
-            parts[path].omitted = list(self._left_out(path))
+            with known_places() as places:
+                parts[path].omitted = [settled(fault, places) for fault in self._left_out(path)]
             reads = linker.end(begun)
             if reads is not None:
                 asked[path] = told[path] | reads.all()
@@ -371,7 +391,7 @@ class Verdicts:
                     "GRP004", Severity.WARNING, Confidence.MEDIUM, Outcome.WRONG, site.span, message, related,
                     f"{name}|{group}|{guard.op.kind}", name,
                     arms.size_of_another(guard.node.gate.site.span, test, group, arms.Step(guard.op.kind, site.span)),
-                    advice("GRP004", group, 0),
+                    advice("GRP004", group, ""),
                 )  # fmt: skip
                 yield Standing((site.span, "GRP004"), (1, root.path, root.index), fault)
 
@@ -422,15 +442,15 @@ class Verdicts:
                     yield self._without_name(root, found, op, definition.qualname)
 
     def _without_name(self, root: Root, found: Unbound, op: Op, name: str) -> Standing:
+        loop, call = Span(root.path, found.loop, 1), arms.Step(op.kind, frame_of(op))
         message = (
-            f"`{found.name}` is set by the loop on line {found.loop} only where an element of `{found.sequence}` is "
-            f"not None: a rank that has none of them stops here, and the others wait in `{op.kind}` on line "
-            f"{frame_of(op).line}."
+            f"`{found.name}` is set by the loop on line {told_line(loop)} only where an element of `{found.sequence}` "
+            f"is not None: a rank that has none of them stops here, and the others wait in `{op.kind}` on line "
+            f"{told_line(frame_of(op))}."
         )
         span = Span(root.path, found.line, 1)
         related = (Related(frame_of(op), "where the others wait"),)
         grade = (Severity.INFO, Confidence.MEDIUM, Outcome.HANG)
-        loop, call = Span(root.path, found.loop, 1), arms.Step(op.kind, frame_of(op))
         shown = arms.without_name(found.name, loop, span, call)
         fault = CodeFault(
             "COL005",
@@ -568,12 +588,14 @@ class Verdicts:
         asked: dict[str, set[int]] = {}
         for path in sorted(set(paths)):
             begun = linker.begin()
-            faults = [
-                without_agreement(call)
-                for definition in linker.files[path].definitions[1:]
-                if optional_groups(definition)
-                for call in switched_off(self.engine, path, definition)
-            ]
+            linker.note("file", path)
+            with known_places() as places:
+                faults = [
+                    settled(without_agreement(call), places)
+                    for definition in linker.files[path].definitions[1:]
+                    if optional_groups(definition)
+                    for call in switched_off(self.engine, path, definition)
+                ]
             reads = linker.end(begun)
             found[path], asked[path] = faults, reads.all() if reads is not None else set()
         return Switched(found, asked, linker.questions())
