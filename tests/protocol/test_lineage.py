@@ -57,6 +57,7 @@ def after(old: str, new: str) -> tuple[Head, Head]:
         ("import torch\n", "# a comment\nimport torch\n"),
         ("        return [y for y in x]", "\n\n        return [y for y in x]  # all of them"),
         ("x = torch.ones(1)", "x = torch.ones(1)  # one"),
+        ("        x = None\n", "        unused = 1\n        x = None\n"),
     ],
 )
 def test_comments_and_empty_lines_leave_every_hash_and_say_where_lines_are(old: str, new: str) -> None:
@@ -80,7 +81,7 @@ def test_comments_and_empty_lines_leave_every_hash_and_say_where_lines_are(old: 
         ("return outer(x)", "return outer(True)", {0, LAST}),
         ("return outer(x)", "return outer( x)", {0, LAST}),  # it stands in another column
         ("return outer(x)", "return outer(\n        x)", {0, LAST}),
-        ("return y(x)", "z = 1\n        return y(x)", {0, OUTER, INNER}),
+        ("return y(x)", "z = y\n        return y(x)", {0, OUTER, INNER}),
         ("return y(x)", "return y(x, 1)", {0, OUTER, INNER}),
         ("self.run(x, 1)", "self.run(x, 1.0)", {0, FIRST}),
         ("self.run(x, 1)", "self.run(x, 1); self.run(x, 1)", {0, FIRST}),

@@ -27,7 +27,8 @@ Expressions are tuples that start with a tag:
 | J | parts | an f-string |
 | X | | anything else |
 
-Statements are (tag, line, ...), those with bodies end with their last line: expr,
+Statements are (tag, line, ...), those with bodies end with their last line; one that binds a name of a function to a
+constant for which nobody asks is left out, as `pass` is: expr,
 assign, aug, if, for, while, try, with, return, raise, break, continue, assert, def, class, import, global, del, match.
 """
 
@@ -324,6 +325,19 @@ class _Scope:
     globals: dict[str, None] = field(default_factory=dict)
     imports: list[Import] = field(default_factory=list)
     seeds: int = 0
+    read: set[str] = field(default_factory=set)
+    """Names that are read, in what is inside of it too."""
+    stored: dict[str, int] = field(default_factory=dict)
+    """How often each name is bound; `plainly` is how often to a constant, by a statement that does nothing else."""
+    plainly: dict[str, int] = field(default_factory=dict)
+
+    def idle(self) -> frozenset[str]:
+        """Give the names that only ever hold constants for which nobody asks."""
+        return frozenset(
+            name
+            for name, times in self.plainly.items()
+            if self.stored[name] == times and name not in self.read and name not in self.globals
+        )
 
 
 @dataclass(slots=True)
@@ -406,9 +420,14 @@ class _Lowering:
             scope.receiver, scope.owner = outer.receiver, outer.owner
         for param in params:
             scope.locals[param.name] = None
+            scope.stored[param.name] = 1
         body: tuple[Node, ...] = (
             (("return", node.lineno, self.expr(node.body)),) if isinstance(node, ast.Lambda) else self.block(node.body)
         )
+        idle = scope.idle() if scope.plainly else frozenset()
+        if idle:
+            body = _without(body, idle)
+        outer.read |= scope.read
         self.scope = outer
         self.definitions[index] = Definition(
             index,
@@ -423,7 +442,7 @@ class _Lowering:
             marshal.dumps(body),
             tuple(scope.callees),
             scope.seeds,
-            tuple(k for k in scope.locals if k not in scope.globals),
+            tuple(k for k in scope.locals if k not in scope.globals and k not in idle),
             tuple(scope.globals),
             tuple(scope.imports),
             returns,
@@ -544,7 +563,14 @@ class _Lowering:
     def s_assign(self, node: ast.Assign) -> Node:
         value = self.expr(node.value)
         targets = tuple([self.target(t, value) for t in node.targets])
+        self.plain(targets, value)
         return ("assign", node.lineno, targets, value)
+
+    def plain(self, targets: tuple[Node, ...], value: Node) -> None:
+        """Note a statement that binds one name to a constant."""
+        if value[0] == "C" and len(targets) == 1 and targets[0][0] == "N":
+            name = targets[0][1]
+            self.scope.plainly[name] = self.scope.plainly.get(name, 0) + 1
 
     def s_annotated(self, node: ast.AnnAssign) -> Node | None:
         annotation = self.annotation(node.annotation)
@@ -559,7 +585,9 @@ class _Lowering:
         if node.value is None:
             return None
         value = self.expr(node.value)
-        return ("assign", node.lineno, (self.target(node.target, value),), value)
+        targets = (self.target(node.target, value),)
+        self.plain(targets, value)
+        return ("assign", node.lineno, targets, value)
 
     def s_aug(self, node: ast.AugAssign) -> Node:
         value = self.expr(node.value)
@@ -584,6 +612,7 @@ class _Lowering:
         """Lower what is stored to, and note names and attributes of `self`."""
         if isinstance(node, ast.Name):
             self.scope.locals[node.id] = None
+            self.scope.stored[node.id] = self.scope.stored.get(node.id, 0) + 1
             if self.scope.index == 0 or node.id in self.scope.globals:
                 self.assigns.append((node.id, value))
         elif isinstance(node, ast.Attribute):
@@ -684,6 +713,10 @@ class _Lowering:
         self.scope.globals.update(dict.fromkeys(node.names))
         return ("global", node.lineno, tuple(node.names))
 
+    def s_nonlocal(self, node: ast.Nonlocal) -> None:
+        """Take the names for read: what is bound here is another function's."""
+        self.scope.read.update(node.names)
+
     def s_del(self, node: ast.Delete) -> Node:
         return ("del", node.lineno, tuple(self.expr(t) for t in node.targets))
 
@@ -709,6 +742,8 @@ class _Lowering:
     def expr(self, node: ast.expr) -> Node:
         kind = type(node)
         if kind is ast.Name and self.depth < MAX_DEPTH:
+            if type(node.ctx) is not ast.Store:  # type: ignore[attr-defined]
+                self.scope.read.add(node.id)  # type: ignore[attr-defined]
             return ("N", node.id)  # type: ignore[attr-defined]
         method = _EXPRESSIONS.get(kind)
         if method is None:
@@ -881,6 +916,40 @@ def unquoted(annotation: Node) -> Node:
     return X if node is None else _Lowering().expr(node)
 
 
+def _without(body: tuple[Node, ...], idle: frozenset[str]) -> tuple[Node, ...]:
+    """Leave out the statements that bind some names to constants."""
+    return tuple([_kept(node, idle) for node in body if not _binds(node, idle)])
+
+
+def _binds(node: Node, idle: frozenset[str]) -> bool:
+    return node[0] == "assign" and len(node[2]) == 1 and node[2][0][0] == "N" and node[2][0][1] in idle
+
+
+def _kept(node: Node, idle: frozenset[str]) -> Node:
+    """Leave out such statements inside of one."""
+    match node[0]:
+        case "if" | "while":
+            return (*node[:3], _without(node[3], idle), _without(node[4], idle), node[5])
+        case "for":
+            return (*node[:4], _without(node[4], idle), _without(node[5], idle), node[6])
+        case "with":
+            return (*node[:3], _without(node[3], idle), node[4])
+        case "try":
+            handlers = tuple([(*one[:2], _without(one[2], idle), one[3]) for one in node[3]])
+            return (
+                *node[:2],
+                _without(node[2], idle),
+                handlers,
+                _without(node[4], idle),
+                _without(node[5], idle),
+                node[6],
+            )
+        case "match":
+            cases = tuple([(*one[:2], _without(one[2], idle), one[3]) for one in node[3]])
+            return (*node[:3], cases, node[4])
+    return node
+
+
 def _end(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
 
@@ -941,6 +1010,7 @@ _STATEMENTS: dict[type[ast.stmt], Any] = {
     ast.Import: _Lowering.s_import,
     ast.ImportFrom: _Lowering.s_import_from,
     ast.Global: _Lowering.s_global,
+    ast.Nonlocal: _Lowering.s_nonlocal,
     ast.Delete: _Lowering.s_del,
     ast.Match: _Lowering.s_match,
     ast.Break: _Lowering.s_break,
