@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from meshlint.mesh.gate import Expr, Origin, picks, shows_apart
+from meshlint.mesh.gate import RECEIVED, Expr, Origin, picks, shows_apart
 from meshlint.mesh.run import Options, Run
 from meshlint.records import dataclass
 
@@ -130,10 +130,14 @@ def alone(runs: list[Run]) -> Run | None:
 
 
 def may_be_lone(atom: Expr) -> bool:
-    """Say whether a fact is unknown, alike for all ranks, and tells nothing of how many there are."""
+    """Say whether a fact is unknown, alike for all ranks, and tells nothing of how many there are.
+
+    What ranks were sent is no fact of theirs: whoever sent it knows it as well, by another name.
+    """
     if atom.op != "atom" or atom.var or atom.args[1] is not Origin.UNKNOWN or picks(atom):
         return False
-    return not _SINGLE.search(str(atom.args[0]))
+    text = str(atom.args[0])
+    return not text.startswith(RECEIVED) and not _SINGLE.search(text)
 
 
 _SINGLE = re.compile("dist|parallel|ddp|init|world|single|local|alone|multi|size|num|rank|proc|debug|test", re.I)

@@ -41,6 +41,9 @@ UNRESOLVED, FUNCTION, SETTING = Origin.UNKNOWN, Origin.OPAQUE, Origin.CONFIG
 
 _APART, _LOCAL = Origin.APART, Origin.LOCAL
 
+RECEIVED = "received "
+"""How the names begin of facts that were made from what ranks were sent."""
+
 
 @dataclass(slots=True, eq=False)
 class Expr:

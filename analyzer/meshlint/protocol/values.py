@@ -11,7 +11,18 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from meshlint.mesh.dims import ALL, STANDARD, Axes, leaf_of
-from meshlint.mesh.gate import FUNCTION, ORIGIN_BITS, SETTING, UNRESOLVED, Expr, Origin, Values, show, shows_apart
+from meshlint.mesh.gate import (
+    FUNCTION,
+    ORIGIN_BITS,
+    RECEIVED,
+    SETTING,
+    UNRESOLVED,
+    Expr,
+    Origin,
+    Values,
+    show,
+    shows_apart,
+)
 from meshlint.mesh.group import TENSOR, Group
 from meshlint.models import names as known
 from meshlint.protocol.link import Target
@@ -644,6 +655,8 @@ class Domain:
         for part in parts:
             var |= part.var
         if var == 0:
+            if any(map(_is_received, parts)):
+                key = key if key.startswith(RECEIVED) else RECEIVED + key
             return self.values.atom(key, self._origin(parts), count=count)
         if close and any(map(shows_apart, parts)):
             return self.values.atom(key, Origin.APART, var=var, count=count)
@@ -783,3 +796,8 @@ def _size(expr: Expr, cap: int) -> int:
         seen.add(here.id)
         stack += [arg for arg in here.args if isinstance(arg, Expr)]
     return len(seen)
+
+
+def _is_received(expr: Expr) -> bool:
+    """Say whether a value came out of an operation that gives all ranks the source's, or was made from such a one."""
+    return expr.op == "recv" or (expr.op == "atom" and str(expr.args[0]).startswith(RECEIVED))
