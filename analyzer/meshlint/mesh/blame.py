@@ -475,8 +475,8 @@ class Judge:
                     continue
                 unjudged = self.unjudged
                 balanced, following = self._balanced(node, join, stop, first_stuck(run).group, options, place)
-                self.unjudged = unjudged
-                if balanced:
+                self.unjudged = unjudged + (balanced is None)
+                if balanced is not False:
                     return following
                 left = self._left_between(node, join, first_stuck(run).group, options, place)
                 if left is not None:
@@ -499,10 +499,10 @@ class Judge:
 
     def _balanced(
         self, node: Node, join: Node | None, stop: Node | None, group: Group, options: Options, place: _Place
-    ) -> tuple[bool, Node | None]:
+    ) -> tuple[bool | None, Node | None]:
         """Say whether a gate further down balances this one on the stuck group, and give where to go on.
 
-        A gate of a callee that may be balanced here is left to the callee: this function is too long to tell.
+        A gate of a callee that may be balanced here is left to the callee (None): this function is too long to tell.
         """
         end, inside, tries, undecided = join, True, 0, False
         for _ in range(BALANCE_REACH):
@@ -524,7 +524,8 @@ class Judge:
                     self._balancing |= {(gate_key(g), group.partition) for g in met}
                     return True, following if inside else join
             end = following
-        return undecided and isinstance(node, (Alt, Loop)) and len(node.gate.site.frames()) > 1, join
+        left = undecided and isinstance(node, (Alt, Loop)) and len(node.gate.site.frames()) > 1
+        return None if left else False, join
 
     def _left_between(
         self, node: Node, join: Node | None, group: Group, options: Options, place: _Place
