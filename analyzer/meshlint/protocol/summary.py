@@ -972,7 +972,7 @@ class Engine(Keeping):
         values = [v for v in values if v != ("C", None)] or values
         named = self.domain.by_name(name, target.name, name)
         tells = named.data is not None or bool(named.expr.var)
-        if len(values) == 1 and values[0][0] in ("C", "K", "N", "A", "T", "L", "Q", "B", "U"):
+        if len(values) == 1 and values[0][0] in ("C", "K", "N", "A", "T", "L", "E", "Q", "B", "U"):
             value = walker.eval(values[0])
             blank = value.data is None and (self._says_nothing(value) or values[0] == ("C", None))
             return named.none_if(None) if tells and blank else value.spelled(name)
