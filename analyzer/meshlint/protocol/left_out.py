@@ -20,10 +20,7 @@ def on_the_world(found: Omitted) -> CodeFault:
         f"`{found.callee}` works on the world group, although this function was given `{found.parameter}` and uses it "
         f"elsewhere."
     )
-    given, omitted = arms.Step(found.uses, found.used or found.other), arms.Step(found.does, found.span)
-    name, dim = found.scope.rpartition(".")[2], "-".join(found.dims)
-    shown = arms.over_the_world(name, found.parameter, dim, found.taker, given, omitted)
-    return _left_out("GRP003", found, message, Outcome.WRONG, "where the group is passed", shown)
+    return _over_the_world(found, message, "where the group is passed")
 
 
 def where_it_is_there(found: Omitted) -> CodeFault:
@@ -32,10 +29,14 @@ def where_it_is_there(found: Omitted) -> CodeFault:
         f"`{found.callee}` is made where `{found.parameter}` is there, and works on the world group: "
         f"`{found.parameter}` is asked for here and used for nothing."
     )
+    return _over_the_world(found, message, "where the group is asked for")
+
+
+def _over_the_world(found: Omitted, message: str, label: str) -> CodeFault:
     given, omitted = arms.Step(found.uses, found.used or found.other), arms.Step(found.does, found.span)
     name, dim = found.scope.rpartition(".")[2], "-".join(found.dims)
     shown = arms.over_the_world(name, found.parameter, dim, found.taker, given, omitted)
-    return _left_out("GRP003", found, message, Outcome.WRONG, "where the group is asked for", shown)
+    return _left_out("GRP003", found, message, Outcome.WRONG, label, shown)
 
 
 def instead_of_none(found: Omitted) -> CodeFault:
